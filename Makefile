@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# make help tells what there is.
+# make help lists the targets.
 #
-# Kernel build files are Kbuild and kmod/Kbuild; this is for everything around.
+# The kernel's build system reads Kbuild and kmod/Kbuild. This file builds everything
+# else, and calls the kernel's build system for the module.
 
 B       ?= build
 CC      ?= gcc
@@ -15,8 +16,8 @@ CFLAGS  ?= -O2 -g
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 
-# Without kernel headers, everything but the module. The recipe comes after the user
-# part, so that its message is the last line.
+# Without kernel headers, builds all except the module. The module is not a
+# prerequisite, so that the message about it is the last line.
 .PHONY: all
 all: user
 	@if test -e $(KDIR)/Makefile; then \
@@ -36,7 +37,7 @@ include selftests/build.mk
 
 # --- the module -----------------------------------------------------------------
 
-# For the kernel that runs here, or that KDIR belongs to.
+# The module is built for the running kernel, or for the kernel whose headers KDIR has.
 KDIR ?= /lib/modules/$(shell uname -r)/build
 
 .PHONY: module
@@ -44,10 +45,13 @@ module:
 	@test -e $(KDIR)/Makefile || { echo "$(KDIR) has no kernel headers: apt-get install linux-headers-$$(uname -r), or give KDIR=DIR" >&2; exit 1; }
 	selftests/kmod-build host $(KDIR)
 
-# Debian's headers have the build sign modules with a key that they do not have,
-# and leave depmod out: so no signature (README.md tells how to make one), and depmod.
-# Unpacked, whatever the kernel's own are: a file that is packed cannot be signed. One
-# that an earlier installation has left packed would be taken before it.
+# Debian's headers configure the build to sign modules, but do not contain the key. So
+# install-module does not sign the module; README.md explains how to sign it. The
+# headers also omit depmod, so install-module calls it.
+#
+# The module is installed uncompressed, even if the kernel's own modules are compressed,
+# because a compressed file cannot be signed. install-module removes compressed files of
+# earlier installations, because modprobe would prefer them.
 UNPACKED := $(patsubst %,CONFIG_MODULE_COMPRESS_%=,ALL GZIP XZ ZSTD)
 
 .PHONY: install-module
@@ -61,12 +65,13 @@ install-module: module
 			-exec rm -f {}.gz {}.xz {}.zst \; && \
 		depmod -b "$(INSTALL_MOD_PATH)/" "$$release"
 
-# The release that KDIR belongs to; if its headers are gone already, the running one.
+# Release of the kernel whose headers KDIR has. If these have been removed already: the
+# release of the running kernel.
 RELEASE = $(or $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' \
 		 $(KDIR)/include/generated/utsrelease.h 2>/dev/null),$(shell uname -r))
 
-# Only below updates and extra, where modules_install puts modules of others than the
-# kernel's own package.
+# Searches only updates and extra: modules_install puts modules there that are not part
+# of the kernel's package.
 .PHONY: uninstall-module
 uninstall-module:
 	for d in updates extra; do \
@@ -75,7 +80,7 @@ uninstall-module:
 	done
 	PATH=$$PATH:/usr/sbin:/sbin depmod -b "$(INSTALL_MOD_PATH)/" "$(RELEASE)"
 
-# --- to install -------------------------------------------------------------------
+# --- installation -----------------------------------------------------------------
 
 .PHONY: install
 install: userlib-install tools-install
@@ -83,7 +88,7 @@ install: userlib-install tools-install
 .PHONY: uninstall
 uninstall: userlib-uninstall tools-uninstall
 
-# --- for everybody ----------------------------------------------------------------
+# --- other targets ----------------------------------------------------------------
 
 .PHONY: deps
 deps:
@@ -102,9 +107,9 @@ help:
 #? make check         the tests on Debian's kernels; 15 minutes on two cores the first time
 #? make check-full    the others, too: debug kernel, races, kills, fuzzing; 40 minutes more
 #? make soak          the long campaigns of which make check-full runs a share; hours
-#? make bench         what an event costs, beside others' tracers
-#? make bench-server  what tracing costs the example server, beside LTTng-UST
-#? make bench-analysis  how fast a trace is analysed, beside Perfetto's reader
+#? make bench         what an event costs, compared with other tracers
+#? make bench-server  what tracing costs the example server, compared with LTTng-UST
+#? make bench-analysis  how fast a trace is analysed, compared with Perfetto's reader
 #? make bench-beside  instructions of an event that goes to a trace and to a session
 #? make bench-icount  instructions added to a context switch
 #? make               the library, the tools, the module for this kernel (KDIR=DIR for another);

@@ -294,8 +294,8 @@ static long at_ioc_consume(struct at_file *file, struct asynctrace_consume __use
 	if (c.flags & ~ASYNCTRACE_CONSUME_F_SNAPSHOT || c.reserved)
 		return -EINVAL;
 	/*
-	 * Check before at_session_consume() keeps other consumers out. at_file_set_session()
-	 * checks again under at_lock.
+	 * Check before at_session_consume(), which excludes other consumers of the session.
+	 * at_file_set_session() checks again under at_lock.
 	 */
 	if (at_file_provider(file) || at_file_session(file))
 		return -EBUSY;

@@ -16,8 +16,8 @@ progress_idle=$((600 * ${ASYNCTRACE_PATIENCE:-1}))
 # CPU time of the loop below on the machine on which the limits were chosen, in ms
 progress_reference=70
 
-# Print the CPU time here, in percent of that machine's, at least 100. The shortest of some tries,
-# because other load makes them longer.
+# Print the CPU time of a loop on this machine, in percent of progress_reference, at least 100.
+# Takes the shortest of five tries, because other load makes a try longer.
 progress_slowness() {
 	local TIMEFORMAT=%3U i try ms least=1000000
 
@@ -66,7 +66,7 @@ progress_watch() {
 	while sleep $step && kill -0 "$id" 2>/dev/null; do
 		size=$(stat -c %s "$@" 2>/dev/null | tr '\n' ' ')
 		read -r ticks state < <(progress_cpu "$by" "$id")
-		# The time of an orphan that ended is lost.
+		# The sum falls when an orphan ends, because no process counts its time then.
 		[ "$ticks" -ge "$was" ] || was=$ticks
 		work=$((work + ticks - was))
 		[ "$state" != asleep ] || [ $(((ticks - was) * 5)) -ge $((hz * step)) ] ||

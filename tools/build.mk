@@ -69,7 +69,7 @@ tools-uninstall:
 	! test -d $(DESTDIR)$(PREFIX)/share/asynctrace || \
 		rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/share/asynctrace
 
-# Not part of tools-install, because users outside of the group lose the device.
+# Not part of tools-install, because users outside of the group lose access to the device.
 # With DESTDIR, only the rule is installed: the package makes the group and reloads udev.
 #? make install-udev  let only the group asynctrace open /dev/asynctrace
 install-udev:

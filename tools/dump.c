@@ -35,10 +35,10 @@ struct dump {
 	bool damaged, incomplete;
 };
 
-/* Follows the statuses of tool.h. */
+/* An exit status in addition to those of tool.h: the end of the trace is missing. */
 enum { DUMP_INCOMPLETE = 3 };
 
-/* Reports only breaches that end the reading. asynctrace validate reports all. */
+/* Reports only breaches that may end the reading. asynctrace validate reports all. */
 static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
 {
 	struct dump *d = arg;

@@ -200,7 +200,10 @@ static bool formats_fit(const struct report *r, int formats)
 	return false;
 }
 
-/* @argv: the trace, the report, and the id for reports that take one */
+/*
+ * Takes the id. Returns false after a message if the arguments do not fit the report. @argv: the
+ * trace, the report, and the id for reports that take one
+ */
 static bool id_fits(struct report *r, int argc, char **argv)
 {
 	uint64_t number;

@@ -284,7 +284,10 @@ static void apply(struct top *t)
 	screen_draw(&t->screen, t->snapshot);
 }
 
-/* Settles what is due, and shows it. Returns 0 or a negative errno. */
+/*
+ * Analyses records that were held back for long enough, and shows the result unless the screen is
+ * frozen. Returns 0, or a negative errno after a message.
+ */
 static int update(struct top *t, uint64_t now)
 {
 	int err = live_settle(&t->live, now);
@@ -359,7 +362,10 @@ static int show(struct top *t, int state, uint64_t now)
 	return !print(t) || state == FEED_END || (t->count && !--t->count);
 }
 
-/* Runs until the end, a key or a signal. Returns 0, or a negative errno after a message. */
+/*
+ * Runs until the user quits, a signal comes, or with --batch, everything was printed. Returns 0, or
+ * a negative errno after a message.
+ */
 static int loop(struct top *t)
 {
 	int state = FEED_NOTHING, before, err = 0;

@@ -105,7 +105,10 @@ static int by_latency(const void *a, const void *b)
 	return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Nearest rank: finds the smallest latency that at least P percent do not exceed. */
+/*
+ * Finds the operation whose latency is the percentile by nearest rank: the smallest latency that at
+ * least P percent of the operations do not exceed. Returns an exit status.
+ */
 static int find_percentile(struct why *w)
 {
 	int status;

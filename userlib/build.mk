@@ -59,7 +59,7 @@ $(2)/compose/syscalls.o: $$(AT_SYSCALLS)
 endef
 
 $(eval $(call at_variant,$(B)/libasynctrace.a,$(B)/userlib,))
-# With delays in the critical sections, for race tests.
+# This variant has delays in the critical sections, for race tests.
 $(eval $(call at_variant,$(B)/race/libasynctrace.a,$(B)/race/userlib,-DAT_TEST_HOOKS))
 AT_ASAN		:= -fsanitize=address -fsanitize=undefined -fno-omit-frame-pointer
 $(eval $(call at_variant,$(B)/asan/libasynctrace.a,$(B)/asan/userlib,$(AT_ASAN)))
@@ -90,7 +90,7 @@ $(B)/libasynctrace.pc.new: AT_PC_ABOUT := Tell why an asynchronous operation was
 $(B)/libasynctrace-control.pc.new: AT_PC_LIBS := $(AT_LIBS)
 $(B)/libasynctrace-control.pc.new: AT_PC_ABOUT := Control sessions of asynctrace
 
-# Written each time, because PREFIX may have changed.
+# Write new files each time, because PREFIX may have changed. An unchanged file keeps its time.
 .PHONY: $(AT_PC:%=%.new)
 $(AT_PC:%=%.new):
 	@mkdir -p $(@D)

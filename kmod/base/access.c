@@ -66,7 +66,7 @@ bool at_caller_covers(const struct at_caller *caller, const struct at_caller *wh
 		return true;
 	if (whom->privileged || !at_caller_is(caller, whom))
 		return false;
-	/* @caller created the namespace or an ancestor of it, and has all capabilities there. */
+	/* @caller created @whom's namespace or an ancestor, and has all capabilities in it. */
 	if (whom->user_ns != caller->user_ns)
 		return true;
 	return gid_eq(whom->gid, caller->gid) && cap_issubset(whom->caps, caller->caps);

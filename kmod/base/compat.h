@@ -84,8 +84,8 @@ static inline struct file *at_get_file_active(struct file **f)
 #endif
 
 /*
- * Does ptrace(2) let processes with the same credentials read the memory of a task? It makes the
- * same check, see task_still_dumpable(). @task: the current task; interrupts may be off
+ * Does ptrace(2) let processes with the same credentials read the memory of a task? ptrace(2)
+ * makes this check in task_still_dumpable(). @task: the current task; interrupts may be off
  *
  * 7.2: dumpability belongs to the task's exec_state, no longer to its mm.
  * task_exec_state_get_dumpable() is not exported, so its code is repeated here.

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The module's locks, outermost first: a lock may be taken while locks above it are held.
+ * The module's locks. A lock may be taken while the lock that it is indented under is held. In
+ * addition:
+ *
+ *   - The locks indented under at_lock may be taken without it, also under at_session.read_lock.
+ *   - at_range.rings_lock may be taken under at_range.zap_sem.
+ *   - at_session.clear_lock may be taken under at_range.rings_lock.
+ *   - at_provider.slots_lock may be taken under at_lock and under at_session.read_lock.
  *
  *   at_session.request_lock  Serialises requests that change a session, also while at_lock is
  *                          released. Not held while memory is allocated for a user.
@@ -28,8 +34,8 @@
  * compared with the patterns of several sessions or providers, and no threads or processes are
  * visited under it. A loop over members or providers releases it by at_pause() or at_turn(). A
  * look-up of a session by id does not take it, and a walk over the providers of a session takes
- * it for one step only. The longest sections send an event to all subscribers that may see it,
- * at most 64 of a user, or give one provider its patterns, at most 200.
+ * it for one step only. The longest sections send a notification to all subscribers that may see
+ * it, at most 64 of a user, or give one provider its patterns, at most 200.
  */
 #ifndef AT_LOCK_H
 #define AT_LOCK_H
@@ -63,7 +69,7 @@ static inline void at_pause(void)
 }
 
 /**
- * at_turn - call at_pause() in every AT_TURN calls
+ * at_turn - call at_pause() once in AT_TURN calls
  * @n: number of calls so far; the caller sets it to 0 before the first
  *
  * A loop calls this after each short step. After a long step it calls at_pause() instead.

@@ -26,7 +26,7 @@ static struct workqueue_struct *at_switch_wq;
 
 /**
  * struct at_switch - makes one CPU run another task
- * @work: runs on the CPU; its worker is the other task
+ * @work: runs on the CPU; its worker is the task that the CPU switches to
  * @requests: nodes of the requests that wait for @work
  * @cpu: the CPU
  */
@@ -64,7 +64,10 @@ static void at_switch_fn(struct work_struct *work)
 		at_quiesce_put(node->q);
 }
 
-/* Skip offline CPUs: their writers were migrated, which aborts critical sections. */
+/*
+ * Queue work on the CPUs that ->which has set. Skip offline CPUs: their writers were migrated,
+ * which aborts critical sections.
+ */
 static void at_quiesce_send(struct at_quiesce *q)
 {
 	int cpu;

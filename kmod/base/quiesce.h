@@ -50,8 +50,8 @@ void at_quiesce_exit(void);
 /* For work that must not delay a caller */
 extern struct workqueue_struct *at_wq;
 /*
- * For removing pages from address spaces. It has a queue of its own, because it takes long if
- * a provider has many forked children.
+ * For removing pages from address spaces. This work must not delay at_wq, because it takes long
+ * if a provider has many forked children.
  */
 extern struct workqueue_struct *at_zap_wq;
 

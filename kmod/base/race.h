@@ -24,7 +24,7 @@ enum at_race {
 	AT_RACES,
 };
 
-/* Fixes of races that a test can switch off, each described as it is when on */
+/* Fixes of races that a test can switch off. The comments describe the kernel with each fix on. */
 enum at_fix {
 	AT_FIX_RWSEM,		/* faults wait for a zap */
 	AT_FIX_LOCK_RING,	/* ring pages are mapped under their lock */
@@ -41,7 +41,7 @@ enum at_fix {
 enum at_limit {
 	AT_LIMIT_SLOTS,		/* new slots after which slots of ended threads are pruned */
 	AT_LIMIT_PROVIDERS,	/* providers of an unprivileged user */
-	AT_LIMIT_SALTS,		/* salts that begin to rest until older ones may be given again */
+	AT_LIMIT_SALTS,		/* salts that must end before older ones are reused */
 	AT_LIMITS,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Walk over the threads of a process, of which there may be any number.
+ * Walk over the threads of a process, which may have any number of threads.
  */
 #ifndef AT_THREADS_H
 #define AT_THREADS_H
@@ -14,8 +14,8 @@
 /* Threads visited in one RCU section */
 #define AT_THREADS_BATCH	64
 /*
- * A walk begins anew at most this number of times, and then ends early: threads may keep ending
- * during the walk.
+ * Limit on the number of times that a walk begins. At the limit the walk ends early, because
+ * threads may keep ending during the walk.
  */
 #define AT_THREADS_BEGINS	64
 
@@ -42,7 +42,8 @@ struct at_threads {
  *
  * Called under rcu_read_lock(), which this function may release for a moment.
  *
- * Return: a thread, valid until the next call; NULL at the end.
+ * Return: a thread, valid until the next call; NULL at the end. A walk that begins anew visits
+ * threads twice.
  */
 static inline struct task_struct *at_threads_next(struct at_threads *w)
 {

@@ -162,7 +162,7 @@ struct at_session *at_session_next(u32 *id, const struct at_caller *caller);
  * @nr_ended: providers of which only sums are left
  * @nr_late: providers that joined after the start
  * @pages: pages of ring memory in use
- * @refused: pages of ring memory that could not be allocated
+ * @refused: rings that lack a page because it could not be allocated
  */
 struct at_session_sums {
 	u32 nr_ended;

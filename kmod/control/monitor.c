@@ -306,7 +306,10 @@ static u32 at_durable_words(const struct at_provider *p)
 	return min_t(u32, pos, AT_DURABLE_WORDS);
 }
 
-/* Releases at_lock after each notification, because each goes to many subscribers. */
+/*
+ * Notify of the full sub-buffers in a member's rings. Releases at_lock after each notification,
+ * because each goes to many subscribers.
+ */
 static void at_notify_full_rings(const struct at_session *s, const struct at_member *m,
 				 struct at_rings *r)
 {
@@ -339,7 +342,7 @@ static void at_notify_full_rings(const struct at_session *s, const struct at_mem
 
 /**
  * at_notify_full - notify of sub-buffers that have become full
- * @s: a started session
+ * @s: a session that is started, or that has just been stopped
  *
  * A full sub-buffer is reported once, unless it has already been read. at_lock is released
  * now and then; if the state of the session changes meanwhile, the rest is not reported.

@@ -40,8 +40,8 @@ void at_netlink_session_args_free(struct at_session_args *args);
  * @one: the dump is about one session; @id is 0 after that session
  * @ring: in a dump of rings: where to continue, see struct at_ring_walk
  * @member: in a dump of rings: where to continue, see struct at_ring_walk
- * @list: in a dump of sessions or categories: the list that was put in part, with a
- *	reference. An update may replace it in the session or provider meanwhile
+ * @list: in a dump of sessions or categories: the list of which earlier messages have a part,
+ *	with a reference. An update may replace it in the session or provider meanwhile
  */
 struct at_dump {
 	struct at_caller caller;

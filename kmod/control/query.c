@@ -10,7 +10,7 @@
 
 /*
  * May a caller know that a session exists? A session that was created with CAP_PERFMON may
- * have recorded other users, so its owner's programs without it must not see the session.
+ * have recorded other users. So its owner's programs without that capability must not see it.
  */
 bool at_session_visible(const struct at_session *s, const struct at_caller *caller)
 {
@@ -83,7 +83,7 @@ static void at_kring_stats(struct at_session *s, struct at_kring *r, u32 cpu, u3
 	st->pages = at_kring_pages(r);
 }
 
-/* A kernel ring that has been used, or NULL. */
+/* Returns ring @n of the kernel's rings, two for each CPU; NULL if it has not been used. */
 static struct at_kring *at_session_kring(struct at_session *s, u32 n)
 {
 	/* Pairs with the store-release in at_session_init(). */

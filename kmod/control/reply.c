@@ -166,8 +166,8 @@ static int at_put_strings(struct at_part *part, int type, const struct at_string
 }
 
 /*
- * Put the costs of the probes. They are sums over all sessions, so they show the activity of
- * other users.
+ * Put the costs of the probes. They are sums over all sessions and show the activity of other
+ * users, so they are 0 in a session whose owner is not privileged.
  */
 static int at_put_costs(struct sk_buff *skb, const struct at_session *s)
 {
@@ -228,7 +228,10 @@ static int at_put_lists(struct at_part *part, const struct at_session *s,
 	return 0;
 }
 
-/* Set the flag that the session's lists continue, and note where the next message begins. */
+/*
+ * Set the flag that the session's lists continue, and note where the next message begins.
+ * Returns 1, or -EMSGSIZE if the message must not be split.
+ */
 static int at_split_session(struct at_part *part, struct at_strings *categories,
 			    struct at_dump *dump)
 {

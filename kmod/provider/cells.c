@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Giving cells to threads, and taking them back from threads that have left: that have ended, or
- * that have executed another program. The provider lives on when a child that shares its mm by
- * vfork(2) or clone(2) executes a program.
+ * Giving cells to threads, and taking them back from threads that have left. A thread has left if
+ * it has ended, or if it has executed another program. The provider lives on when a child that
+ * shares its mm by vfork(2) or clone(2) executes a program.
  *
  * No probe reports that an untraced thread leaves. So threads that have left are looked for when
- * no cell is free, and enough cells were given since the last look. A traced task may switch once
- * more after its thread id was freed. Its entry in the table of tasks holds the cell until no
- * probe can find the entry.
+ * no cell is free, and enough threads have needed a cell since the last look. A traced task may
+ * switch once more after its thread id was freed. Its entry in the table of tasks holds the cell
+ * until no probe can find the entry.
  */
 #include <linux/bitmap.h>
 #include <linux/kref.h>
@@ -173,7 +173,7 @@ static bool at_cells_reuse(struct at_provider *p, bool full)
 	spin_unlock(&p->slots_lock);
 	if (!look)
 		return false;
-	/* A page at a time, because a session's reader waits for the lock. */
+	/* Take the lock for one page at a time, because a session's reader waits for it. */
 	for (i = 0; i < READ_ONCE(cells->nr); i++) {
 		spin_lock(&p->slots_lock);
 		used += at_cells_look(p, cells->page[i]);
@@ -309,8 +309,8 @@ void at_cell_drop(struct at_cell_hold *hold)
 	if (!page)
 		return;
 	/*
-	 * Ordered after the caller's accesses to the cell. Pairs with the release of slots_lock
-	 * after at_cells_look() has seen that there is no hold.
+	 * Orders the caller's accesses to the cell before the decrement. Pairs with the release
+	 * of slots_lock after at_cells_look() has seen that there is no hold.
 	 */
 	smp_mb__before_atomic();
 	atomic_dec(&page->holds[hold->i]);

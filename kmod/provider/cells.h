@@ -25,10 +25,10 @@ struct pid;
 
 /**
  * struct at_cells - a provider's cells
- * @nr: number of @page, changed under slots_lock
+ * @nr: number of pages in @page; changed under slots_lock
  * @needed: threads that needed a cell since ended threads were last looked for; under
  *	slots_lock
- * @in_use: cells that were in use after that; under slots_lock
+ * @in_use: cells that were in use after ended threads were last looked for; under slots_lock
  * @page: the pages in the order of their allocation
  */
 struct at_cells {

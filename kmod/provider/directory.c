@@ -116,8 +116,8 @@ static struct at_key at_key_first(uid_t uid, const char *pattern)
 
 /*
  * Returns the first provider that is not before a key and whose name matches, with a reference,
- * or NULL. Each user has a range of such providers; the walk skips users that the caller
- * cannot see.
+ * or NULL. For each user the matching providers are neighbours, so this function steps from user
+ * to user. For an unprivileged caller it stops after that caller's own providers.
  */
 static struct at_provider *at_walk_find(const struct at_walk *w, struct at_key key)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Directory of live providers, ordered by user, then by name. A session finds the
- * providers that match its patterns without visiting all others, of which other users may
- * have many.
+ * providers that match its patterns without visiting all others, because other users may
+ * have many providers.
  */
 #ifndef AT_DIRECTORY_H
 #define AT_DIRECTORY_H

@@ -4,7 +4,8 @@
  *
  * A process may have made ids before it registers, and may register several times. Therefore the
  * process proposes the salt that its ids carry. It gets that salt unless another process has it,
- * or had it. A process has several salts if it has several copies of the library.
+ * or the salt rests (see below). A process has several salts if it has several copies of the
+ * library.
  *
  * If a process has no provider left, its last salts are kept for it until it ends. There are only
  * 2^20 salts, so the salt of an ended process must be given to another process at some time. Before
@@ -24,7 +25,10 @@
 
 /* Salts that are kept for one process. */
 #define AT_SALTS_KEPT	8
-/* Number of salts that begin to rest until those that rest longer may be given again. */
+/*
+ * A turn ends when this number of salts has begun to rest in it. Then the salts that began to rest
+ * in the turn before may be given again.
+ */
 #define AT_SALTS_TURN	BIT(18)
 
 /* Salts that processes have, by number. The array's lock also protects all variables below. */
@@ -32,10 +36,13 @@ static DEFINE_XARRAY_ALLOC(at_salts);
 static u32 at_salt_next = AT_ID_MIN;
 /* Salts that are kept, by mm; the newest is first. */
 static DEFINE_HASHTABLE(at_salts_kept, 8);
-/* Salts that rest: since the last turn in at_salts_rest[at_turns % 2], or since the turn before. */
+/*
+ * Salts that rest. at_salts_rest[at_turns % 2] has those that began to rest in the present turn.
+ * The other bitmap has those of the turn before.
+ */
 static DECLARE_BITMAP(at_salts_rest[2], AT_ID_MAX + 1);
 static u32 at_turns;
-/* The number of salts that rest since the last turn */
+/* The number of salts that have begun to rest in the present turn */
 static u32 at_nr_rest;
 
 static bool at_salt_rests(u32 nr)
@@ -108,7 +115,7 @@ static struct at_salt *at_salt_share(u32 nr)
 	return salt;
 }
 
-/* Give a salt the number @nr, unless another salt has it or it rests. */
+/* Give a salt the number @nr. Returns -EBUSY if another salt has the number, or if it rests. */
 static int at_salt_take(struct at_salt *salt, u32 nr)
 {
 	/* This may release the array's lock. */
@@ -123,7 +130,7 @@ static int at_salt_take(struct at_salt *salt, u32 nr)
 	return -EBUSY;
 }
 
-/* Give a salt the next number that is free and does not rest. */
+/* Give a salt the next number that is free and does not rest. Returns -EBUSY if there is none. */
 static int at_salt_take_any(struct at_salt *salt)
 {
 	int err, wraps = 0;

@@ -86,7 +86,7 @@ static inline u64 at_layout_rings(const struct at_layout *l, u32 range)
 	       (u64)range * (l->nr_rings + 1) * l->ring_pages;
 }
 
-/* Here the read-write area ends: the cells are mapped separately. */
+/* First page of the cells. The read-write area ends there: the cells are mapped separately. */
 static inline u64 at_layout_cells(const struct at_layout *l)
 {
 	return at_layout_rings(l, AT_RANGES);

@@ -97,8 +97,8 @@ static vm_fault_t at_fault_durable(struct vm_fault *vmf, struct at_provider *p, 
 			page = old;
 		} else if (!i) {
 			/*
-			 * Pairs with the barrier in at_provider_clear_names(): it sees
-			 * the page, or this function sees the new generation.
+			 * Pairs with the barrier in at_provider_clear_names(): either that
+			 * function sees the page, or this one sees the new generation.
 			 */
 			smp_mb();
 			cmpxchg(at_durable_position(page), first,
@@ -133,17 +133,21 @@ static void at_refuse(struct at_range *range, struct at_rings *rings, u32 ring)
 {
 	spin_lock(&range->rings_lock);
 	WRITE_ONCE(rings->ring[ring].refused, true);
-	/* Pairs with the full barrier in at_limit_uring(), which stores first, and then loads. */
+	/*
+	 * Pairs with the barrier in at_limit_uring(): either that function sees @refused, or its
+	 * store to the limit comes before the store below.
+	 */
 	smp_mb();
 	WRITE_ONCE(at_range_limits(range)[ring], 0);
 	spin_unlock(&range->rings_lock);
 }
 
 /*
- * May pages be allocated for a ring? Not for a CPU that was never online: it has no writer, so
- * a provider that touches its ring only wants to use up memory. A CPU that is offline now may
- * have had a writer, which accesses the ring after it was migrated. If that thread got the
- * sink, writers would find the sink in the ring once the CPU is online again.
+ * May pages be allocated for a ring? Not for a CPU that was never online: no correct writer
+ * touches its ring, so its pages would only waste memory. A CPU that is offline now may have had a
+ * writer, which accesses the ring after it was migrated. If that writer's fault mapped the sink,
+ * later writers would find the sink in the ring once the CPU is online again. The last ring is the
+ * fallback ring, which belongs to no CPU.
  */
 static bool at_ring_open(const struct at_rings *rings, u32 ring)
 {
@@ -175,7 +179,7 @@ retry:
 		if (READ_ONCE(rings->ring[at->ring].refused) || !at_ring_open(rings, at->ring))
 			goto sink;
 		WRITE_ONCE(rings->ring[at->ring].touched, true);
-		/* Do not allocate under the rwsem: the worker that ends a session waits for it. */
+		/* Do not allocate under zap_sem: the worker that ends a session waits for it. */
 		at_rings_get(rings);
 		if (sem)
 			up_read(&range->zap_sem);
@@ -268,7 +272,7 @@ static void at_vm_open(struct vm_area_struct *vma)
 		atomic_inc(&p->mappings);
 }
 
-/* Runs under mmap_lock, so a worker ends the provider. */
+/* A worker ends the provider, so that at_lock is not taken under mmap_lock. */
 static void at_vm_close(struct vm_area_struct *vma)
 {
 	struct at_provider *p = vma->vm_private_data;
@@ -314,8 +318,8 @@ static const struct vm_operations_struct at_cells_vm_ops = {
  * @vma: at offset 0 any number of control pages, read-only; or at rw_offset all of the
  *	read-write area, once; or all of the cells
  *
- * The cells are not VM_IO, because a core dump reads them as a debugger would. They have no
- * pages but those that hold cells, so they cannot be populated.
+ * The cells are not VM_IO, because a core dump reads them as a debugger would. Populating them
+ * allocates nothing: see at_fault_cell().
  *
  * Return: 0; -EACCES for the provider of another process or a writable control area,
  * -EINVAL for any other offset, size or protection, -EBUSY for a second read-write area.

@@ -85,7 +85,7 @@ static struct at_names *at_names_new(u32 pages)
 /*
  * Copy the names. The size is bounded by the pages that exist, whatever the provider
  * claims: a name lies in a page that was touched, and all pages before it were touched,
- * too. Returns NULL without memory.
+ * too. Returns NULL if there is no memory.
  */
 static struct at_names *at_names_copy(const struct at_provider *p, struct mem_cgroup *memcg)
 {

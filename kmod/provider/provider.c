@@ -216,8 +216,8 @@ void at_provider_clear_names(struct at_provider *p)
 	/* Pairs with the read barrier in at_tell_strings(): the names were copied before. */
 	smp_store_release(&p->control->durable_generation, generation);
 	/*
-	 * Pairs with the barrier in at_fault_durable(): it sees the new generation, or
-	 * this function sees the page.
+	 * Pairs with the barrier in at_fault_durable(): either that function sees the new
+	 * generation, or this one sees the page.
 	 */
 	smp_mb();
 	page = at_durable_page(p, 0);
@@ -236,7 +236,7 @@ void at_control_set_clock(struct asynctrace_control *c, u32 clock)
 	at_clock_scale(clock, &c->clock_mult, &c->clock_shift);
 }
 
-/* Fill in the fields that do not change while the provider lives. */
+/* Fill in the control page of a new provider. at_member_start() fills in what a run needs. */
 static void at_control_init(struct at_provider *p)
 {
 	const struct at_layout *l = &p->layout;
@@ -418,7 +418,7 @@ static int at_provider_publish(struct at_provider *p, u64 cookie,
 	int err;
 
 	lockdep_assert_held(&at_lock);
-	/* at_lock was not held: the descriptor may have been closed, or another provider's. */
+	/* at_lock was not held: the descriptor may be closed, or used by another provider. */
 	file = at_file_by_cookie(cookie);
 	err = at_file_may_register(file, extack);
 	if (err)
@@ -507,7 +507,7 @@ void at_provider_end(struct at_provider *p)
 	list_del_init(&p->vacant);
 	if (m)
 		at_member_leave(m);
-	/* Members of sessions that lost the provider to a privileged one wait for its end, too. */
+	/* A session that lost the provider to a privileged session waits for its end, too. */
 	list_for_each_entry(each, &p->members, of_provider)
 		if (each == m || each->gone)
 			at_member_gone(each);
@@ -521,8 +521,8 @@ void at_provider_end(struct at_provider *p)
  * at_provider_release - drop the references of a closed descriptor
  * @p: the provider, which has ended and has no mapping, so that the inode may be freed
  *
- * Sessions may hold references to the provider for long. It is charged to the user until
- * they drop them.
+ * Sessions may hold references to the provider for long. The provider is charged to the user
+ * until these references are dropped.
  */
 void at_provider_release(struct at_provider *p)
 {
@@ -537,7 +537,7 @@ void at_provider_release(struct at_provider *p)
 	at_provider_put(p);
 }
 
-/* Call at_provider_end() from a worker, because the caller cannot take at_lock. */
+/* Call at_provider_end() from a worker. For a caller that must not take at_lock. */
 void at_provider_end_soon(struct at_provider *p)
 {
 	at_provider_get(p);
@@ -577,7 +577,7 @@ void at_provider_cpus(const struct at_provider *p, struct cpumask *cpus)
 	struct task_struct *t;
 
 	/*
-	 * Orders the store to the gate before the loads of @others and on_cpu: a thread
+	 * Orders the store to the gate before the loads of p->others and on_cpu: a thread
 	 * that starts to run later sees the gate shut. Pairs with the barrier in
 	 * at_ioc_thread().
 	 */
@@ -601,8 +601,9 @@ void at_provider_cpus(const struct at_provider *p, struct cpumask *cpus)
  * it does not have.
  *
  * The check uses the credentials at registration. A process that later becomes
- * undumpable, or gains capabilities without an exec, stays visible. For a process that has
- * become undumpable, the scheduler's probes record no reasons in a session of such a caller.
+ * undumpable, or gains capabilities without an exec, stays visible. If the process has become
+ * undumpable, the scheduler's probes do not record why its threads leave their CPUs, unless the
+ * owner of the session is privileged.
  *
  * Return: true if the caller may.
  */

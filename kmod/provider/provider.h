@@ -2,7 +2,7 @@
 /*
  * A provider: a process that registered a name and mapped its rings.
  *
- * A provider lives until the mapping of its process goes away (exit, any signal, exec,
+ * A provider lives until the mapping of its process goes away (exit, fatal signal, exec,
  * munmap) or its descriptor is released, whichever is first. Published records remain
  * readable until the session that recorded them has been read.
  */
@@ -73,11 +73,11 @@ struct vm_area_struct;
  * @part: node in the hash of live providers by process; under at_lock
  * @first: first provider of the same process and mm, possibly this one; holds a reference
  *	if it is another one
- * @parts: in @first only: number of these providers that live; under at_lock
- * @left: in @first only: value of at_left when one of these providers last left a session
- *	and its threads were taken out of the table; under at_lock
- * @looked: in @first only: last round of at_tasks_add_once() that covered their threads;
- *	under at_lock
+ * @parts: in @first only: number of live providers of the process and mm; under at_lock
+ * @left: in @first only: value of at_left when one of the providers of the process last left a
+ *	session and its threads were taken out of the table; under at_lock
+ * @looked: in @first only: last round of at_tasks_add_once() that covered the threads of the
+ *	process; under at_lock
  * @refused: error of the last session that wanted the provider and could not take it;
  *	under at_lock
  * @vacant: node in at_vacant: the session has ended, and other sessions may take the
@@ -95,7 +95,7 @@ struct vm_area_struct;
  * @dead: the provider has ended; under at_lock
  * @mapped: the read-write area has been mapped
  * @mappings: number of VMAs of that area: one, except for a moment in mremap()
- * @end_work: ends the provider if the caller cannot take at_lock
+ * @end_work: ends the provider if the caller must not take at_lock
  * @free_work: frees @contents
  * @known: categories that the provider announced, a name and a description of each, or
  *	NULL; under at_lock

@@ -24,7 +24,7 @@ static void at_range_zap(struct at_range *range)
 
 /**
  * at_range_rings - find the rings that a fault maps
- * @range: the range; its rwsem is held
+ * @range: the range; its zap_sem is held
  *
  * Return: the rings; NULL: map the sink, and the range is dirty from now on.
  */

@@ -5,12 +5,12 @@
  *
  * Faults map the sink at all addresses that have no ring. A range is clean if the sink is mapped
  * nowhere in it. Rings can be put into a clean range at once, because no address has to be
- * zapped. A fault without rings makes the range dirty, and a worker cleans it.
+ * zapped. A fault in a range without rings makes the range dirty, and a worker cleans it.
  *
  * Ending and cleaning a range, in this order:
  *
  *  a. The gate on the control page is shut; no new critical section begins.
- *  b. A worker takes the range's rwsem for writing; every fault holds it for reading. The
+ *  b. A worker takes the range's zap_sem for writing; every fault holds it for reading. The
  *     worker takes the rings out, and locks and unlocks each of their pages and the sink: after
  *     that no fault is between look-up and mapping. Then it zaps the addresses. From here on
  *     late stores go to the sink.
@@ -21,7 +21,7 @@
  * A provider can make zapping slow by forking children that share its mapping. Therefore a
  * worker zaps, and holds no lock that another provider needs.
  *
- * Lock order: mmap_lock > rwsem > page lock, and rwsem > i_mmap_rwsem.
+ * Lock order, outermost first: mmap_lock, zap_sem, page lock; and zap_sem, i_mmap_rwsem.
  */
 #ifndef AT_RANGE_H
 #define AT_RANGE_H

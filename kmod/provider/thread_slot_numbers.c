@@ -93,7 +93,7 @@ static bool at_slots_wanted(const struct at_provider *p)
 	return false;
 }
 
-/* Prune exited threads from slot *@i on. Returns true if slots remain to be examined. */
+/* Prune slots of exited threads, from slot *@i on. Returns true if slots remain to be examined. */
 static bool at_slots_prune_some(struct at_provider *p, unsigned long *i)
 {
 	struct at_slot *slot;
@@ -119,8 +119,8 @@ static bool at_slots_prune_some(struct at_provider *p, unsigned long *i)
 }
 
 /*
- * Prune slots of exited threads if no session needs them. at_lock prevents that a session
- * starts meanwhile and records a thread that exits before it is pruned.
+ * Prune slots of exited threads if no session needs them. at_lock is held, so that no session
+ * starts meanwhile and records a thread whose slot is then pruned.
  */
 static void at_slots_prune(struct at_provider *p)
 {
@@ -157,7 +157,8 @@ static struct at_slot *at_slot_new(void)
  * Give a slot the next number. Room is reserved before slots_lock is taken, because a
  * session's reader takes this lock and must not wait for memory.
  *
- * Return: the number; -EAGAIN if another thread took it meanwhile, -ENOSPC, -ENOMEM.
+ * Return: the number; -EAGAIN if the caller must try again, because another thread took the
+ * number or a reservation was lost; -ENOSPC, -ENOMEM.
  */
 static long at_slot_add(struct at_provider *p, struct at_slot *slot)
 {
@@ -186,7 +187,10 @@ static long at_slot_add(struct at_provider *p, struct at_slot *slot)
 	return ret;
 }
 
-/* Give the calling thread a cell, unless it has one. @slot is its slot, which it keeps. */
+/*
+ * Give the calling thread a cell, unless it has one. @slot: the thread's slot, which is not pruned
+ * while the thread lives.
+ */
 static u32 at_slot_give_cell(struct at_provider *p, struct at_slot *slot)
 {
 	u32 cell = slot->cell;
@@ -201,7 +205,7 @@ static u32 at_slot_give_cell(struct at_provider *p, struct at_slot *slot)
 		spin_unlock(&p->slots_lock);
 	}
 	WRITE_ONCE(slot->cell, cell);
-	/* A thread that was traced before it had the cell has an entry without it. */
+	/* If the thread was traced already, its entry in the table of tasks lacks the cell. */
 	if (cell)
 		at_tasks_set_cell(p);
 	return cell;

@@ -191,8 +191,8 @@ u64 at_source_committed(const struct at_source *src, u64 pos)
  * @src: the ring
  * @pos: out: the position up to which records are counted
  *
- * Writers may overwrite the sub-buffer of @pos before its head is read: then both are read
- * again. The count may be wrong if this happens AT_NOW_TRIES times, which only a provider
+ * Writers may overwrite the sub-buffer of @pos before its head is read: then position and head are
+ * read again. The count may be wrong if this happens AT_NOW_TRIES times, which only a provider
  * that writes false positions can cause.
  *
  * Return: the number of records.

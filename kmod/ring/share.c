@@ -189,7 +189,7 @@ static void at_share_drop(struct at_kring *r, const struct at_bill *bill)
  *
  * A record with an empty bill was paid for with an earlier record. If that was before the
  * ring became tight, no quota was charged. This applies to at most one record: the switch
- * out of the task that is open on this CPU. at_share_quota() leaves room for it.
+ * out of an untraced task, see struct at_attention. at_share_quota() leaves room for it.
  *
  * Return: true: the record goes to r->next; false: it was counted as dropped, by the ring
  * and by the first member in @bill.

@@ -7,7 +7,8 @@
  * ring's room, its reserve, is shared by quota. A ring that has reached its reserve is
  * tight. Each member has a quota in words. One more quota is for tasks of no member and
  * for members that join late, so that many such members get no more than one quota. A ring
- * stays tight, and used quota stays used, until the reader has freed more than the reserve.
+ * stays tight, and used quota stays used, until the reader has freed enough for the room to exceed
+ * the reserve, or until the ring is no longer shared.
  *
  * A circular ring is never tight: new records overwrite the oldest, of any member.
  *
@@ -23,7 +24,7 @@
 struct at_geometry;
 struct at_kring;
 
-/* Words of the largest record. Up to one word less may stay unused at a sub-buffer's end. */
+/* Words of the largest record. Up to AT_SHARE_RECORD - 1 words stay unused in a sub-buffer. */
 #define AT_SHARE_RECORD	15
 
 /* A session's rings on a CPU; each has its own accounts */

@@ -25,7 +25,10 @@ static bool at_spares_calm(const struct at_spares *sp)
 	return time_after(jiffies, READ_ONCE(sp->busy) + HZ);
 }
 
-/* Offline CPUs count: one may come online while the session runs, and take a spare then. */
+/*
+ * Returns the number of spares to have now. Up to sp->calm spares are kept for offline CPUs, too,
+ * because one may come online while the session runs, and take a spare then.
+ */
 static u32 at_spares_target(const struct at_spares *sp)
 {
 	u32 calm = at_spares_wanted(sp, sp->calm, num_possible_cpus());
@@ -179,7 +182,7 @@ u64 *at_spares_take(struct at_spares *sp)
 		atomic_inc(&sp->taken);
 		WRITE_ONCE(sp->busy, jiffies);
 	}
-	/* A CPU that is going offline may not run the work any more; at_spares_look() does it. */
+	/* On a CPU that is going offline, irq_work may not run: rely on at_spares_look(). */
 	if (!READ_ONCE(sp->asked) && !READ_ONCE(sp->failed) && cpu_online(smp_processor_id())) {
 		WRITE_ONCE(sp->asked, true);
 		irq_work_queue(&sp->low);

@@ -238,7 +238,7 @@ void at_rings_sync_pages(struct at_rings *r)
 	for (i = 0; i < r->nr_headers; i++)
 		at_sync_page(r->headers[i]);
 	for (i = 0; i < r->nr; i++) {
-		/* Without zap_sem, a task may still add an array here, but no page. */
+		/* A fault allocates without zap_sem: it may still add an array, but no page. */
 		struct page **of = at_rings_pages(r, i);
 
 		for (j = 0; of && j < pages; j++)
@@ -294,8 +294,8 @@ void at_rings_source(struct at_rings *r, u32 ring, struct at_source *src)
  * @c: the reader's cursor in the ring
  * @pos: the ring's position
  *
- * The reader does not deliver these records, and counts them as dropped. A pass that was
- * under way at the stop may have delivered some records: those do not count here.
+ * The reader does not deliver these records, and counts them as dropped. A reader's pass that
+ * was under way at the stop may have delivered some of them: those do not count here.
  *
  * Return: the number of late records up to @pos.
  */

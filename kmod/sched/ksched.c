@@ -16,7 +16,10 @@
 #include "sched/tasks.h"
 #include "session/session.h"
 
-/* Names are few, but switches are hard to read without them: small rings without wraparound. */
+/*
+ * Rings of names are small, because names are few. They do not wrap around, because switches are
+ * hard to read without names.
+ */
 static const struct at_geometry at_names_geometry = { .sub_words = 4096, .nsub = 4 };
 
 /*
@@ -48,7 +51,7 @@ static void at_kcpu_init(struct at_ksched *ks, const struct at_geometry *events,
 	kc->foreign = ks->foreign;
 }
 
-/* Allow the fast path, or not. */
+/* Set @quick, which decides whether the probes may use the fast path: see struct at_ksched. */
 static void at_route(struct at_ksched *ks)
 {
 	bool quick = ks->on && ks->clock == ASYNCTRACE_CLOCK_COUNTER;
@@ -176,8 +179,8 @@ void at_ksched_open(struct at_ksched *ks)
 		return;
 	WRITE_ONCE(ks->on, true);
 	/*
-	 * Pairs with the smp_mb() in at_tasks_add_child(): either that function sees @on, or
-	 * the caller's look at the process, after this, finds the thread.
+	 * Pairs with the smp_mb() in at_tasks_add_child(): either that function sees @on, or the
+	 * caller's later call of at_tasks_add_once() finds the new thread.
 	 */
 	smp_mb();
 	at_route(ks);

@@ -7,7 +7,7 @@
  * queue's lock held. Objects of a session are freed after a grace period of plain RCU, whose
  * readers include code with interrupts off. So probes use these objects with interrupts off
  * only, and at_assert_irqs_off() checks this. The probes of switches and wakeups need not turn
- * them off, because the scheduler holds raw spinlocks, unless a task wakes itself. Probes wake
+ * interrupts off, because the scheduler has done that, unless a task wakes itself. Probes wake
  * no task, allocate and free nothing. The probes of switches and wakeups take no lock that CPUs
  * share.
  *
@@ -106,7 +106,7 @@ s32 at_foreign_tid_slow(struct at_ksched *ks, struct at_kcpu *kc,
 	if (named->task != at_task_key(task, tid))
 		at_record_name(ks, task, tid, pid, task->comm, 0, at_payer(by));
 	else if (named->name != at_name_key(task))
-		/* Members do not pay for tasks that rename themselves at any rate. */
+		/* Tasks may rename themselves arbitrarily often: no member pays for that. */
 		at_record_name(ks, task, tid, pid, task->comm, 0, NULL);
 	return tid;
 }
@@ -181,9 +181,9 @@ static void at_switch_open(const struct at_task *a, const struct at_task *b,
 }
 
 /*
- * Tell a thread how much CPU time it has used, at the moment that it begins to run. The words
- * are written only, because user space may change them. Interrupts are off, so the thread sees
- * all of them or none.
+ * Tell a thread how much CPU time it has used, at the moment that it begins to run. The kernel
+ * never reads these words back, because user space may change them. Interrupts are off, so the
+ * thread sees all of them or none.
  */
 static __always_inline void at_cell_run(struct at_task *in, const struct task_struct *next,
 					u64 ticks)
@@ -207,8 +207,8 @@ static __always_inline void at_cell_run(struct at_task *in, const struct task_st
 }
 
 /*
- * Count the switch, and write CPU time into the cell, in any session. @a, @b: entries of the
- * tasks that switch, or NULL
+ * Count the switch of the task that leaves the CPU, and write CPU time into the cell of the task
+ * that begins to run. @a, @b: entries of these two tasks, or NULL; their sessions may differ
  */
 static void at_cells_switch(struct at_task *a, struct at_task *b, const struct task_struct *next)
 {
@@ -304,8 +304,8 @@ static noinline void at_switch_attention(struct at_task *a, struct at_task *b,
 					 bool preempt)
 {
 	/*
-	 * If the CPU's only open task is one of the session that traces @next, the record of this
-	 * switch also closes it.
+	 * If the session that traces @next is the opener, its record of this switch is also the
+	 * record of the switch out of @prev: at_switch_open() has nothing to do.
 	 */
 	if (b && b->ks == __this_cpu_read(at_attention.opener) &&
 	    !__this_cpu_read(at_attention.all)) {
@@ -480,7 +480,7 @@ static void at_probe_fork(void *data, struct task_struct *parent,
 
 /*
  * Records new names of traced tasks. A new name of a foreign task is recorded when the task is
- * next seen, because tasks may rename themselves at any rate.
+ * next seen, because tasks may rename themselves arbitrarily often.
  */
 static void at_probe_rename(void *data, struct task_struct *task, const char *comm)
 {
@@ -566,8 +566,8 @@ static void at_sched_settle(struct work_struct *work)
 static DECLARE_DELAYED_WORK(at_settle_work, at_sched_settle);
 
 /**
- * at_probes_need - register the probes, if they are not, for a session
- * @ks: scheduling side of the session; it needs them until at_probes_release()
+ * at_probes_need - register the probes for a session, unless they are registered
+ * @ks: scheduling side of the session, which needs the probes until at_probes_release()
  *
  * Sleeps. Further calls for the session do nothing.
  *
@@ -601,7 +601,7 @@ void at_probes_release(struct at_ksched *ks)
 	mutex_unlock(&at_probes_mutex);
 }
 
-/* Have the probes' fast path check the list of sessions that record every task, if it has any. */
+/* Keep the probes off the fast path while a session records every task. */
 static void at_probes_route(void)
 {
 	const bool all = !list_empty(&at_all_kscheds);
@@ -625,7 +625,7 @@ void at_probes_unlist(struct at_ksched *ks)
 	at_probes_route();
 }
 
-/* The session traces nothing any more: no CPU's next switch needs to be recorded for it. */
+/* Clear @opener on all CPUs where it is this session, which traces nothing any more. */
 void at_probes_forget(struct at_ksched *ks)
 {
 	int cpu;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Why a task leaves its CPU, from its flags and from the registers that it saved when it
- * entered the kernel. The task is the current one, so its stack is there.
+ * entered the kernel. The task is the current one, so its stack cannot be freed meanwhile.
  */
 #ifndef AT_REASON_H
 #define AT_REASON_H
@@ -48,8 +48,8 @@ static __always_inline u64 at_first_argument(const struct pt_regs *regs)
 /*
  * Type of the open file with the number @fd of @prev, the current task: bits of "off_cpu", or 0.
  * Another thread may close the file meanwhile. The memory of an inode is freed after an RCU grace
- * period, so not before preemption is on again. The memory of a file may become another file's
- * earlier. Then it has no inode at first, and the new file's inode later.
+ * period, so not before preemption is on again. The memory of the file may be reused for a new file
+ * before that. Then f_inode is NULL, or it is the new file's inode.
  */
 static __always_inline u32 at_file_type(struct task_struct *prev, u64 fd)
 {
@@ -84,7 +84,7 @@ at_reason(struct task_struct *prev, u32 state, bool preempt)
 	regs = task_pt_regs(prev);
 	r.syscall = syscall_get_nr(prev, regs);
 	if (r.syscall < 0) {
-		/* A runnable task may be on its way back from an interrupt. */
+		/* A runnable task may have entered the kernel by an interrupt, not an exception. */
 		if (state)
 			r.off_cpu |= ASYNCTRACE_FXT_OFF_EXCEPTION;
 		return r;

@@ -26,11 +26,11 @@
 
 #define AT_NAME_WORDS	(sizeof(struct asynctrace_task_name) / sizeof(u64))
 
-/* Words of a switch without optional arguments: two operations, and a reason */
+/* Words of a switch without its optional arguments, which are two operations and a reason */
 #define AT_SWITCH_WORDS	7
 #define AT_SWITCH_ARGS	3
 #define AT_SWITCH_MAX	(AT_SWITCH_WORDS + 2 * 2 + 4)
-/* Words of a wakeup without optional arguments: the waker, and two operations */
+/* Words of a wakeup without its optional arguments, which are the waker and two operations */
 #define AT_WAKEUP_WORDS	4
 #define AT_WAKEUP_ARGS	1
 #define AT_WAKEUP_MAX	(AT_WAKEUP_WORDS + 2 + 2 * 2)
@@ -59,8 +59,9 @@ DECLARE_PER_CPU(struct at_probe_cost, at_probe_cost);
  *	its switch out must be recorded, too; changed by this CPU only
  * @all: a session records every task
  * @any: nonzero if @open or @all is set
- * @opener: a session, or NULL. There is only one: that which traced the previous task. Valid
- *	if @open is set: at_probes_forget() clears it on all CPUs
+ * @opener: the session that @open refers to; NULL: that session has ended, and
+ *	at_probes_forget() has cleared the pointer. No other session can be an opener, because
+ *	only the session that traces the previous task sets @open
  */
 struct at_attention {
 	union {
@@ -110,7 +111,7 @@ bool at_switch_room(struct at_ksched *ks, struct at_kcpu *kc,
 		    const struct at_task *out, const struct at_task *in, bool open);
 bool at_waking_room(struct at_kcpu *kc, const struct at_task *woken);
 
-/* May @tid be used without a name record: is the task idle, or was its name recorded lately? */
+/* May @tid be used without a name record: is it the idle task, or was its name recorded lately? */
 static __always_inline bool at_foreign_known(const struct at_ksched *ks,
 					     const struct at_kcpu *kc,
 					     const struct task_struct *task, s32 tid)
@@ -134,7 +135,10 @@ static __always_inline u32 at_fxt_state(u32 state, const bool quick)
 	return state & TASK_DEAD ? ASYNCTRACE_FXT_STATE_DEAD : ASYNCTRACE_FXT_STATE_SUSPENDED;
 }
 
-/* @e: entry of the task, if traced. Hides the priority of tasks that may not be shown. */
+/*
+ * Returns a task's weight for a record: a constant for the idle task, 0 for a task that may not be
+ * shown, otherwise the priority. @e: entry of the task, if it is traced
+ */
 static __always_inline s32 at_weight(const struct task_struct *task,
 				     const struct at_task *e, s32 tid)
 {
@@ -190,7 +194,7 @@ static __always_inline u64 at_head_more(u32 words, u32 args)
 	return (u64)words << 4 | (u64)args << 16;
 }
 
-/* The first word of a record so far, and where its next word goes */
+/* State of writing a record: its first word so far, and the address of its next word */
 struct at_writing {
 	u64 head;
 	u64 *to;
@@ -327,10 +331,10 @@ at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p
  * @p: the woken task
  * @woken: its entry, if the session traces it
  * @waker: entry of the waker, if the session traces it
- * @koid: id of the woken task, unless @woken
- * @by: id of the waker, unless @waker
- * @does: operation that the woken task works on, if @woken
- * @waker_does: operation that the waker works on, if @waker
+ * @koid: id of the woken task; unused if @woken is set
+ * @by: id of the waker; unused if @waker is set
+ * @does: operation that the woken task works on; 0: none, or @woken is not set
+ * @waker_does: operation that the waker works on; 0: none, or @waker is not set
  */
 struct at_waking {
 	const struct task_struct *p;

@@ -51,7 +51,8 @@ struct at_kept_name {
  * @kept_lock: protects the table, and the cursors of the rings of names
  * @by_tid: the names, by thread id
  * @by_serial: the names, by @serial of their last change, so that readers find changes
- * @list: the names; the one recorded longest ago is first
+ * @list: the names, in the order in which at_names_prune() checks them: the one that was
+ *	recorded or checked longest ago is first
  * @count: number of names
  * @serial: serial number of the last change
  * @lost: number of names that could not be stored

@@ -31,9 +31,9 @@ struct at_member;
  * @owner: member whose process the task belongs to; valid while the entry can be found
  * @tid: thread id in the session owner's pid namespace
  * @pid: id of the task's process in that namespace
- * @operation: where the task says which operation it works on: in @cell, or a word that is 0.
- *	Changes once
- * @cell: the task's cell, in the kernel's mapping; NULL: it has none. Changes once
+ * @operation: address of the word that says which operation the task works on: in @cell, or
+ *	at_no_operation. Changes at most once
+ * @cell: the task's cell, in the kernel's mapping; NULL: it has none. Changes at most once
  * @salt: salt of the task's process, in bits 32..63 of a word
  * @sequence: last value written to the cell's sequence word
  * @switches: number of times that the task has left a CPU, for the cell

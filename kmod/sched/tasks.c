@@ -46,8 +46,9 @@ static bool at_rescan;
 static bool at_dead;
 
 /*
- * at_left counts departures of members that took out tasks of other members, too.
- * at_left_done is the value of at_left up to which at_tasks_fn() has added such tasks again.
+ * at_left counts members that left while their process had other live providers. A task has one
+ * entry, so these providers lose their tasks, too, and at_tasks_fn() adds the tasks again.
+ * at_left_done is the value of at_left up to which at_tasks_fn() has done that.
  */
 static u64 at_left;
 static u64 at_left_done;
@@ -59,8 +60,9 @@ static atomic_t at_leaves;
 #define AT_REAP_DELAY	msecs_to_jiffies(50)
 
 /*
- * Queue work on behalf of probes, which must not wake a task. In hard interrupt context: otherwise,
- * on PREEMPT_RT, a real-time task on the CPU of one probe could keep the work from all CPUs.
+ * Queue work on behalf of probes, which must not wake a task. The irq_work runs in hard interrupt
+ * context. Otherwise, on PREEMPT_RT, a real-time task on one CPU could keep the irq_work from
+ * running, and it could not be queued on other CPUs.
  */
 static void at_tasks_irq(struct irq_work *work);
 static struct irq_work at_tasks_irq_work = IRQ_WORK_INIT_HARD(at_tasks_irq);
@@ -270,7 +272,7 @@ static void at_tasks_miss(struct at_member *m, u32 threads)
 /* Have at_tasks_fn() look at the process of @m again. */
 static void at_tasks_want_look(struct at_member *m)
 {
-	/* Pairs with the xchg() in at_tasks_add_process(): its look finds what this caller did. */
+	/* Pairs with the xchg() in at_tasks_add_process(): its look sees the caller's changes. */
 	smp_store_release(&m->again, true);
 	/* Pairs with the xchg() in at_tasks_fn(), which finds @again. */
 	smp_store_release(&at_rescan, true);
@@ -417,7 +419,7 @@ void at_tasks_add_process(struct at_member *m)
 		cond_resched();
 	}
 	set_active_memcg(old);
-	/* If the other session ends, at_leave_fn() has the threads added. */
+	/* The @elsewhere threads need no look: at_leave_fn() has them added when they are free. */
 	at_tasks_looked(m, look, missing + elsewhere,
 			missing && (err != -EDQUOT || atomic_read(&at_leaves)));
 }
@@ -641,9 +643,8 @@ static void at_task_take_out_if(struct at_task *e, void *arg)
 }
 
 /*
- * Take out all entries for which @which returns true. May sleep. No such entry can be added
- * meanwhile: callers first change the state that is checked, under at_tasks_lock, before an
- * entry is added.
+ * Take out all entries for which @which returns true. May sleep. No such entry is added
+ * meanwhile: adding one checks under at_tasks_lock the state that the caller changed before.
  */
 static void at_tasks_remove(bool (*which)(const struct at_task *e, const void *arg),
 			    const void *arg)
@@ -739,7 +740,7 @@ static bool at_tasks_leave_some(struct at_member *m, struct hlist_head *exiting,
 }
 
 /*
- * Have at_tasks_fn() look at the process of a member that has left, because of its other
+ * Have at_tasks_fn() look at the process of a member that has left, if the process has other live
  * providers. at_provider.parts does not count dead providers.
  */
 static void at_tasks_leave_others(const struct at_member *m)
@@ -777,8 +778,8 @@ static void at_leave_fn(struct work_struct *work)
 	atomic_dec(&at_leaves);
 	spin_lock(&at_lock);
 	/*
-	 * at_tasks_forget() may have taken out some or all entries, hence @lost_live. It no longer
-	 * changes, because only entries of exiting tasks are left.
+	 * at_tasks_forget() may have taken out some or all entries, hence @lost_live. This flag no
+	 * longer changes, because only entries of exiting tasks are left.
 	 */
 	if (m->lost_live)
 		at_tasks_leave_others(m);
@@ -793,7 +794,7 @@ static void at_leave_fn(struct work_struct *work)
  * @m: a member that leaves its session
  *
  * A worker takes them out, because a user chooses their number. Meanwhile the tasks may be
- * added for members of other sessions, see at_task_add(); they fork no traced threads.
+ * added for members of other sessions, see at_task_add(). Threads that they fork are not traced.
  */
 void at_tasks_leave(struct at_member *m)
 {
@@ -817,8 +818,8 @@ void at_tasks_leave(struct at_member *m)
 }
 
 /*
- * Has the member left, without an entry of a task? It gets no entry any more, so this stays
- * true.
+ * Returns true if the member has left and has no entry in the table of tasks. A member that has
+ * left gets no more entries, so the result stays true.
  */
 bool at_tasks_none(const struct at_member *m)
 {

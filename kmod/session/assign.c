@@ -35,7 +35,7 @@
 static LIST_HEAD(at_vacant);
 
 /**
- * at_offer_free - may a session take a provider, from its present session, if any?
+ * at_offer_free - may a session take a provider, also from the provider's present session?
  * @s: the session
  * @p: the provider
  * @start: @s is being started, so a privileged @s may take providers of unprivileged
@@ -91,7 +91,10 @@ static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_
 	return 0;
 }
 
-/* May providers join? @running: to a started session; otherwise before or between runs. */
+/*
+ * May providers join the session now? If @running, only a started session counts. Otherwise only a
+ * session before its first run or between two runs counts.
+ */
 static bool at_offer_open(const struct at_session *s, bool running)
 {
 	if (running || s->stopping)
@@ -101,10 +104,10 @@ static bool at_offer_open(const struct at_session *s, bool running)
 }
 
 /**
- * struct at_asked - progress of an offer: privileged sessions get it first, then the others,
- *	each by id
+ * struct at_asked - progress of an offer, which goes to privileged sessions first, then to the
+ *	others, both in the order of their ids
  * @unprivileged: the privileged sessions have been asked
- * @id: of the next session to ask
+ * @id: id of the next session to ask
  */
 struct at_asked {
 	bool unprivileged;
@@ -163,8 +166,8 @@ static bool at_offer_tasks(struct at_member *m)
 }
 
 /*
- * Go on after at_offer_take() for a started session, which has returned @err: trace the
- * threads of the new member @m, open its gate, and notify. Drops at_lock.
+ * Complete a late join. @err: result of at_offer_take(). If it is 0, trace the threads of the
+ * new member @m and open its gate. Notify of the result. Drops at_lock.
  */
 static void at_offer_late(struct at_session *s, struct at_provider *p, struct at_member *m,
 			  int err)
@@ -205,12 +208,11 @@ static bool at_offer_may(const struct at_session *s, u32 since)
 }
 
 /*
- * Offer a provider to a session that wants it. @since has the meaning that at_offer_may() gives
- * it. Called without locks.
+ * Offer a provider to a session that wants it. @since: see at_offer_may(). Called without locks.
  *
- * This function may come too early. If the session may take providers only later, its next
- * start or initialization, which may be in progress, finds the provider. If the provider
- * becomes free only later, at_offer_later() offers it again.
+ * The offer may come too early. If the session may take providers only later, its next start or
+ * initialization, which may be in progress, finds the provider. If the provider becomes free only
+ * later, at_offer_later() offers it again.
  */
 static void at_offer_to(struct at_session *s, struct at_provider *p, u32 since)
 {
@@ -237,7 +239,10 @@ static void at_offer_to(struct at_session *s, struct at_provider *p, u32 since)
 		at_member_drop(m);
 }
 
-/* Offer a provider to the started sessions until one takes it. */
+/*
+ * Offer a provider to all started sessions. When one has taken it, the others are notified that the
+ * provider is taken.
+ */
 static void at_offer_running(struct at_provider *p)
 {
 	struct at_asked asked = {};

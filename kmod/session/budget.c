@@ -31,7 +31,7 @@ static u64 at_ring_set(u64 ring)
 	return ring * (num_online_cpus() + 1);
 }
 
-/* Geometry of a provider's rings in a session, reduced to the addresses that it reserved */
+/* Geometry of a provider's rings in a session; they fit the addresses that the provider reserved */
 struct at_geometry at_memory_geometry(const struct at_session *s, const struct at_provider *p)
 {
 	u64 ring = (u64)at_ring_words(&s->geometry) * sizeof(u64);
@@ -52,12 +52,13 @@ u64 at_memory_of(const struct at_session *s, const struct at_provider *p)
 /**
  * at_memory_check - may a session have the rings of a number of providers?
  * @s: the session
- * @providers: the number
+ * @providers: number of providers
  * @bytes: size of their rings, without the kernel's own
  * @extack: for the reason of a failure
  *
  * Each unprivileged user has one limit for all their sessions, and all unprivileged users
- * together have another one.
+ * together have another one. On success, an unprivileged owner is charged for these rings, in
+ * place of what was charged for the session before.
  *
  * Return: 0 or -ENOSPC.
  */
@@ -91,8 +92,8 @@ int at_memory_check(struct at_session *s, u32 providers, u64 bytes,
  * at_memory_make_room - free the rings of one ended provider, unread
  * @s: a session
  *
- * Works only in a circular session without a consumer, on the member that was gone first.
- * Its unread records count as overwritten.
+ * Works only in a circular session without a consumer. Takes the first member of @s->gone, which
+ * usually has been gone longest. The member's unread records count as overwritten.
  *
  * Return: true if there was such a member.
  */

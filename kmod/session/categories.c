@@ -63,7 +63,10 @@ static void at_pattern_add(struct asynctrace_categories *to, bool exclude, const
 	to->count++;
 }
 
-/* Returns true if the list has a pattern that is not an exclusion, for any provider. */
+/*
+ * Add the patterns of @list that apply to the provider. @exclusions_only: skip other patterns.
+ * Returns true if @list has a pattern that is not an exclusion, even if for other providers only.
+ */
 static bool at_patterns_add(struct asynctrace_categories *to, const char *provider,
 			    const struct at_strings *list, bool exclusions_only)
 {

@@ -115,8 +115,8 @@ static void at_limit_uring(const struct at_range *range, const struct at_geometr
 	 */
 	smp_store_release(limit, at_ring_limit(g, taken));
 	/*
-	 * at_refuse() sets @refused before it sets the limit to 0: if the store above
-	 * undid the latter, @refused is set.
+	 * Pairs with the barrier in at_refuse(), which sets @refused before it sets the limit
+	 * to 0. If the store above overwrote that 0, the load below sees @refused set.
 	 */
 	smp_mb();
 	if (READ_ONCE(ring->refused))
@@ -135,7 +135,7 @@ static void at_limit_kring(struct at_kring *r)
 {
 	u64 taken = max(r->reading.cursor.taken, r->clear.taken);
 
-	/* Pairs with the load-acquire in at_kring_enter(): writers reuse words that were read. */
+	/* Pairs with the load-acquire in at_kring_limit(): writers reuse words that were read. */
 	smp_store_release(&r->limit, at_ring_limit(&r->geometry, taken));
 }
 

@@ -26,8 +26,8 @@
 #include "session/session.h"
 
 /*
- * Write the wanted categories for the provider's sites. Uses the copy that is not shown
- * now, because sites may be reading the other one.
+ * Write the wanted categories for the provider's sites. Uses the copy that the control page does
+ * not refer to, because sites may be reading the other copy.
  */
 static void at_member_write_categories(const struct at_member *m)
 {
@@ -111,7 +111,7 @@ static void at_member_join(struct at_member *m)
  * The memory is charged to the session, whichever process calls. At the limit of the
  * user's memory cgroup this may block for as long as the user wants.
  *
- * Return: the place, for at_member_add() or at_member_drop(), or NULL without memory.
+ * Return: the place, for at_member_add() or at_member_drop(); NULL if there is no memory.
  */
 struct at_member *at_member_new(const struct at_session *s)
 {
@@ -257,8 +257,8 @@ void at_member_update(struct at_member *m, u32 generation)
  * at_member_stop - shut the gate
  * @m: a member
  *
- * Records published so far will be delivered. Records that threads behind the gate
- * publish later count as dropped.
+ * Records published so far will be delivered. Threads that saw the gate open may still publish
+ * records, which count as dropped.
  */
 void at_member_stop(struct at_member *m)
 {

@@ -67,8 +67,8 @@ struct at_member_reading {
  * @sharer: share of the kernel's rings; without accounts if the session has none
  * @tasks: entries of traced tasks; under at_tasks_lock
  * @left: the member has left the session and gets no more entries; under at_tasks_lock
- * @leaving: @leave_work is taking out @tasks, and has some in a list of its own; under
- *	at_tasks_lock
+ * @leaving: @leave_work is taking out @tasks, and has moved some of them to its local list;
+ *	under at_tasks_lock
  * @lost_live: an entry of a task that was not exiting was taken out; under at_tasks_lock
  * @leave_work: takes out @tasks after the member has left; holds references to the member
  *	and the session

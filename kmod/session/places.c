@@ -133,8 +133,8 @@ void at_prepare_members(struct at_session *s, struct at_prepared *prep, bool sta
  *
  * Called without locks, so that a session that waits for memory delays no other request.
  *
- * Return: 0, even without places for all providers; -ENOSPC beyond the memory limit,
- * -ENOMEM.
+ * Return: 0, also if there was no memory for the places of some providers; -ENOSPC beyond the
+ * memory limit; -ENOMEM if there is no memory for the kernel's rings.
  */
 int at_prepare(struct at_session *s, struct at_prepared *prep, struct netlink_ext_ack *extack)
 {

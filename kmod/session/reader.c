@@ -276,7 +276,10 @@ static ssize_t at_tell_strings(struct at_session *s, struct at_member *m,
 	return ret;
 }
 
-/* Must a ring's ledger be reported, because its drop count has changed or it is final? */
+/*
+ * Must a ring's ledger be reported? A final ledger is reported once for each run, any other if its
+ * drop count has changed. If so, this function fills in the chunk's drop count and flags.
+ */
 static bool at_news(const struct at_reader *rd, struct at_out *out, u64 dropped,
 		    u64 told, bool final, u32 last)
 {
@@ -825,8 +828,8 @@ ssize_t at_session_read(struct at_session *s, char __user *buf, size_t count,
 		if (ret)
 			break;
 		/*
-		 * Begin another pass if the last one reported something, or if the
-		 * session was stopped meanwhile: there may be news from after its begin.
+		 * Begin another pass if the last one reported something, or if the session was
+		 * stopped meanwhile: something may have been published since the last pass began.
 		 */
 		do {
 			memset(&out.chunk, 0, sizeof(out.chunk));

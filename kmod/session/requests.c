@@ -225,10 +225,10 @@ static int at_session_may_start(const struct at_session *s, struct netlink_ext_a
 }
 
 /*
- * Open the gates.
+ * Begin a run: clear rings as requested, and open the gates. May drop at_lock.
  *
- * If the start clears rings that writers of the last run may not have left,
- * at_session_quiet() opens their gates later. The start does not wait.
+ * If the start clears rings that writers of the last run may not have left, at_session_quiet()
+ * opens the gates of these members later. The start does not wait.
  */
 static void at_session_run(struct at_session *s, struct at_start_args *args)
 {
@@ -241,7 +241,7 @@ static void at_session_run(struct at_session *s, struct at_start_args *args)
 	s->generation = generation;
 	/* Pairs with the load-acquire in at_snap(). */
 	smp_store_release(&s->run, generation);
-	/* From here on providers may join, and open their gates, whenever at_lock is dropped. */
+	/* From here on, providers may join and gates may be opened whenever at_lock is dropped. */
 	at_clear_begin(s, args->disposition);
 	s->beginning = false;
 	if (!s->quiescing)

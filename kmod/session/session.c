@@ -51,9 +51,9 @@
  */
 static DEFINE_XARRAY_ALLOC1(at_sessions);
 static u32 at_session_next_id;
-/* All sessions, hashed by owner and name; at_lock protects the table */
+/* Sessions that are not terminated, hashed by owner and name; at_lock protects the table */
 static DEFINE_HASHTABLE(at_session_names, 8);
-/* Number of sessions, and of terminated ones that have not been freed */
+/* Number of sessions, including terminated ones that have not been freed */
 static atomic_t at_nr_sessions;
 
 /* Log a clock pair at resume: the counter may have stopped or restarted during the sleep. */
@@ -168,7 +168,7 @@ struct at_session *at_session_from(u32 *id)
 	return s;
 }
 
-/* Are there other sessions beside one? */
+/* Is there more than one session, including terminated ones that have not been freed? */
 bool at_session_has_others(void)
 {
 	return atomic_read(&at_nr_sessions) > 1;

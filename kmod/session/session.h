@@ -78,7 +78,7 @@ struct at_reader {
 };
 
 /**
- * struct at_session - a session. Members are constant or written under at_lock, unless
+ * struct at_session - a session. Its fields are constant or written under at_lock, unless
  *	stated otherwise
  * @request_lock: serialises requests that change the session. A request may drop at_lock:
  *	then providers may join and leave, but @state, @consumer, @snapshot and the lists
@@ -115,7 +115,8 @@ struct at_reader {
  * @ks: scheduling side; NULL: none
  * @names: table of task names, for sessions that may have no consumer for long; NULL:
  *	names are only in the rings of @ks
- * @members_lock: protects the walk over @members and changes to @members, up to @ended
+ * @members_lock: protects walks over @members, and changes of the fields from @members to
+ *	@ended
  * @members: providers in the session, including ended ones that have not been removed
  * @nr_members: number of members added so far
  * @nr_holding: members that are not done

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cells: no two live threads have the same one, the cell of an ended thread is given to
- * another unless a traced task still holds it, and their number is limited.
+ * Cells: no two live threads have the same cell, the cell of an ended thread is given to another
+ * thread unless a traced task still holds it, and the number of cells is limited.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -206,7 +206,10 @@ static void cell_of_ended_thread_is_given_anew(struct kunit *test)
 	at_test_cells_end(test, t);
 }
 
-/* Asks for cells until the ended threads must have been looked for. */
+/*
+ * Asks for cells so often that at_cell_give() must have looked for ended threads. Returns true if
+ * @cell was given.
+ */
 static bool at_test_is_given(struct at_test_cells *t, u32 cell, struct pid *to)
 {
 	u32 i;

@@ -42,7 +42,7 @@ static void p41_slow_reader_gets_no_clock_pair_twice(struct kunit *test)
 		/* More than half of a full log is left unread. */
 		for (logged = 0; logged < 3000; logged++) {
 			at_clock_mark(log, ASYNCTRACE_MOMENT_START);
-			/* Pairs that are thinned out must differ in time. */
+			/* The check below needs a later time in each pair. */
 			ndelay(10);
 		}
 		do {

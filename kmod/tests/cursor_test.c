@@ -301,8 +301,8 @@ static void i8_overrun_is_seen(struct kunit *test)
 }
 
 /*
- * I2: with arbitrary ring contents, a span lies within one sub-buffer, claims no more
- * records than that can hold, and the cursor moves forward.
+ * I2: with arbitrary ring contents, a span lies within one sub-buffer and claims no more
+ * records than a sub-buffer can hold, and the cursor moves forward.
  */
 static void i2_random_rings_stay_in_bounds(struct kunit *test)
 {

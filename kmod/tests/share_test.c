@@ -23,9 +23,8 @@
  * @members: number of @sharer in use
  * @attempts: records that were attempted
  * @taken: words that were read
- * @period: period of the ring at the last write
- * @paid: words that each member paid for in that period; last entry: tasks that are no
- *	member's
+ * @period: tight period of the ring at the last write
+ * @paid: words that each member paid for in that period; last entry: tasks of no member
  */
 struct at_test_shares {
 	struct at_kring ring;
@@ -169,7 +168,7 @@ static void i6_who_is_alone_has_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->ring.tight.period, 0);
 	at_test_shares_end(test, s);
 
-	/* With two members, the first gets all but the reserve, and its quota of that. */
+	/* With two members, the first gets all but the reserve, and its quota of the reserve. */
 	at_test_shares(test, s, 8, false, 2, false);
 	KUNIT_EXPECT_EQ(test, at_test_flood(s, 0, 7), 6 * per_sub + s->ring.tight.quota / 7);
 	KUNIT_EXPECT_EQ(test, at_test_flood(s, 1, 7), s->ring.tight.quota / 7);

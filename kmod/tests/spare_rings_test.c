@@ -16,7 +16,7 @@
 #define AT_TEST_WORDS	(3 * PAGE_SIZE / sizeof(u64))
 #define AT_TEST_CALM	1U
 
-/* Spares, of which there are none yet. Not on the stack, because they hold a work item. */
+/* Returns an empty struct at_spares. Not on the stack, because it has a work item. */
 static struct at_spares *at_test_spares(struct kunit *test)
 {
 	struct at_spares *sp = kunit_kzalloc(test, sizeof(*sp), GFP_KERNEL);
@@ -44,7 +44,7 @@ static void each_spare_is_taken_once(struct kunit *test)
 	struct at_spares *sp = at_test_spares(test);
 	u32 i, n = 0;
 
-	/* As if the worker had been asked already: it must not add spares meanwhile. */
+	/* Pretend that the worker was asked already, so that it adds no spares meanwhile. */
 	sp->asked = true;
 	KUNIT_EXPECT_PTR_EQ(test, at_test_take(sp), NULL);
 	KUNIT_ASSERT_EQ(test, at_spares_prepare(sp), 0);
@@ -93,7 +93,7 @@ static void missing_memory_is_asked_for_again(struct kunit *test)
 
 	sp->failed = true;
 	KUNIT_EXPECT_PTR_EQ(test, at_test_take(sp), NULL);
-	/* Probes do not ask again and again. */
+	/* After a failure, probes must not ask the worker for each record. */
 	KUNIT_EXPECT_FALSE(test, sp->asked);
 	at_test_wait(sp);
 	KUNIT_EXPECT_FALSE(test, sp->failed);

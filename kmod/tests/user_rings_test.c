@@ -8,7 +8,7 @@
 #include "ring/user_rings.h"
 
 /*
- * The structure of so many rings is in virtual memory, which must not be freed under a spinlock.
+ * With so many rings, struct at_rings is vmalloc memory, which must not be freed under a spinlock.
  */
 #define RINGS	((KMALLOC_MAX_SIZE + PAGE_SIZE) / sizeof(struct at_uring))
 

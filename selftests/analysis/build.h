@@ -17,7 +17,7 @@
 
 #include "analysis/analysis.h"
 
-#define PSEUDO		0x70000001u	/* the first thread id that the recorder gives itself */
+#define PSEUDO		0x70000001u	/* the recorder's first pseudo thread, its clock */
 #define HIDDEN_ON(cpu)	(0x7fffffffu - (cpu))
 
 /* Linux's task states */
@@ -37,7 +37,7 @@ struct fxt_record *add_record(struct trace *t, enum fxt_kind kind, uint64_t ns);
 void add_bool(struct fxt_record *rec, const char *name);
 void add_number(struct fxt_record *rec, const char *name, unsigned int type, int64_t value);
 void add_text(struct fxt_record *rec, const char *name, const char *text);
-/* Puts an event of the recorder, which shows that the trace had begun or had not ended. */
+/* Puts an event of the recorder at @ns. It shows that the trace had begun or had not ended then. */
 void put_clock(struct trace *t, uint64_t ns);
 void put_switch(struct trace *t, uint64_t ns, unsigned int cpu, uint32_t out, uint32_t in,
 		uint32_t state);
@@ -57,7 +57,10 @@ void put_duration(struct trace *t, uint64_t ns, uint64_t end, uint32_t tid, cons
 void put_event(struct trace *t, unsigned int type, uint64_t ns, uint32_t tid, const char *name,
 	       uint64_t id);
 void put_thread(struct trace *t, uint32_t tid, uint32_t pid, const char *name);
-/* Loses records of CPU @cpu: the kernel's, or those of @provider. */
+/*
+ * Puts a record that says that records were lost from @from to @to: those of the kernel's ring of
+ * @cpu, or those of a ring of @provider.
+ */
 void put_kernel_loss(struct trace *t, uint64_t from, uint64_t to, unsigned int cpu);
 void put_provider_loss(struct trace *t, uint64_t from, uint64_t to, const char *provider);
 /*

@@ -26,7 +26,8 @@ struct machine {
 		bool about;
 		bool leaving;		/* a wakeup came too late to keep it on its CPU */
 		bool switched;		/* a switch of it was recorded */
-		bool seen;		/* before that, an event showed that it ran */
+		/* an event between a wakeup and the first recorded switch showed that it ran */
+		bool seen;
 		bool woken;		/* a wakeup came since it came to its CPU */
 		bool late;		/* it left its CPU after a wakeup, although it could run */
 	} threads[THREADS_MAX];
@@ -89,7 +90,8 @@ static bool is_touched(const struct machine *k, int t)
 }
 
 /*
- * Records a switch of @t. The record shows what @t did before, except before a wakeup if @t @comes.
+ * Notes the first switch of @t. If @t leaves a CPU, the switch shows its state since the begin. If
+ * @t @comes to a CPU after a wakeup, its state before the wakeup stays unknown.
  */
 static void note_switch(struct machine *k, int t, bool comes)
 {
@@ -156,7 +158,7 @@ static void switch_cpu(struct machine *k, int cpu)
 	static const struct {
 		uint32_t state;
 		enum analysis_reason reason;
-		const char *in;		/* "": not told */
+		const char *in;		/* "": not in the record */
 		unsigned int off_cpu;
 	} ways[] = {
 		{ PREEMPTED, ANALYSIS_PREEMPTED, "", 0 },
@@ -619,7 +621,7 @@ static bool is_shown_late(const struct model *m, const struct model_operation *o
 	return false;
 }
 
-/* Does the loss at @ns hide when a thread began to work on @o, which a later record shows? */
+/* Does the loss that begins at @ns hide when a thread began to work on @o? */
 static bool hides_change(const struct model *m, const struct model_operation *o, unsigned int ns)
 {
 	for (size_t i = 0; i < m->nr_changes; i++) {
@@ -631,7 +633,10 @@ static bool hides_change(const struct model *m, const struct model_operation *o,
 	return false;
 }
 
-/* Was a record lost of a thread that works on @o afterwards, or did then? */
+/*
+ * Was a scheduling record lost, before the end of @o, of a thread that ever works on @o? Or does a
+ * loss hide when a thread began to work on @o?
+ */
 static bool has_gap(const struct model *m, const struct model_operation *o)
 {
 	for (size_t i = 0; i < m->nr_gaps; i++) {

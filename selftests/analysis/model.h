@@ -46,7 +46,7 @@ struct model_work {
 	unsigned int op, duration;
 };
 
-/* A scheduling record that has what its thread works on */
+/* A scheduling record that shows which operation @thread works on */
 struct model_proof {
 	int thread, ring;
 	unsigned int ns;
@@ -54,7 +54,10 @@ struct model_proof {
 	uint16_t period;	/* see struct model */
 };
 
-/* A lost record that had, or would have had, the operation of @thread. NOBODY: a loss begins */
+/*
+ * A lost scheduling record that showed which operation @thread works on. If @thread is NOBODY, a
+ * loss begins at @ns.
+ */
 struct model_gap {
 	int thread;
 	unsigned int ns;
@@ -73,13 +76,13 @@ struct model_record {
 	int ring;		/* 0..: the kernel's, by CPU; from CPUS_MAX on the provider's */
 	unsigned int written;	/* ns after T0 */
 	int thread;		/* of events; NOBODY for other records */
-	unsigned int seq;	/* of the record's begin */
+	unsigned int seq;	/* order in which the records' events began */
 };
 
 struct model {
 	unsigned int cpus, threads, ns;
 	uint8_t state[THREADS_MAX][NS_MAX];	/* enum analysis_state */
-	uint8_t reason[THREADS_MAX][NS_MAX];	/* of the span at each moment */
+	uint8_t reason[THREADS_MAX][NS_MAX];	/* of the state at each moment */
 	int8_t waker[THREADS_MAX][NS_MAX];	/* the thread that ended the sleep */
 	uint16_t wake_at[THREADS_MAX][NS_MAX];
 	int8_t got[THREADS_MAX][NS_MAX];	/* the CPU that ended the wait */
@@ -89,7 +92,7 @@ struct model {
 	uint8_t cell[THREADS_MAX][NS_MAX];	/* operation of the thread, while .cells */
 	uint16_t period[THREADS_MAX][NS_MAX];	/* number of the changes of .cell so far */
 	bool late[THREADS_MAX][NS_MAX];		/* runnable by a wakeup before it left its CPU */
-	unsigned int first[THREADS_MAX];	/* switch; .ns: none */
+	unsigned int first[THREADS_MAX];	/* time of the first switch; .ns: none */
 	/*
 	 * The records do not show the state of the thread before .unsure if its first record is a
 	 * wakeup, and from .doubt on if it left its CPU after a wakeup and did not come back.
@@ -109,8 +112,8 @@ struct model {
 
 /*
  * Runs a machine. @dense: a thread has several events in one nanosecond, as with a coarse clock;
- * the rings must then be read at once. @cells: scheduling records have the operations of both
- * threads.
+ * model_file() must then read each ring only once. @cells: scheduling records have the operations
+ * of both threads.
  */
 void model_run(struct model *m, bool dense, bool cells);
 /* Removes the records of the kernel's ring of @cpu from @from until before @to, as a loss does. */
@@ -139,10 +142,10 @@ bool model_works(const struct model *m, unsigned int op, int thread, unsigned in
 /* True if a scheduling record shows that a thread works on the operation @op */
 bool model_is_entered(const struct model *m, unsigned int op);
 /*
- * True if the records do not tell exactly which threads work on @op. A thread counts for the
- * operations with its id that were open when a record showed it. Until a record shows another
- * operation, it works on the one before, unless that is not open. So a lost record of a thread
- * makes all later operations vague that it works on.
+ * True if the records do not tell exactly which threads work on @op. A record with an operation's
+ * id shows that its thread works on all open operations with this id. The thread works on them
+ * until a record shows another id, or until they end. So after a lost record of a thread, all later
+ * operations that the thread works on are vague.
  */
 bool model_is_vague(const struct model *m, unsigned int op);
 /* True if the records do not tell the state of @thread, although none is lost */

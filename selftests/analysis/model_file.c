@@ -38,7 +38,7 @@ void model_lose(struct model *m, unsigned int cpu, unsigned int from, unsigned i
 	lose_proofs(m, cpu, from, to);
 }
 
-/* Returns true if an operation ended within the duration @r, later than @before. */
+/* Returns true if an operation ended within the duration @r, and not later than @before. */
 static bool op_ended_within(const struct model *m, const struct model_record *r,
 			    unsigned int before)
 {
@@ -115,8 +115,8 @@ void model_infer_switches(struct model *m)
 }
 
 /*
- * Reads a ring once: in the order of writing, but a complete duration comes before what the thread
- * did after its begin.
+ * Reads a ring once, in the order of writing. But a complete duration, which is written at its end,
+ * comes before the events of its thread that began after it.
  */
 static void read_ring(const struct model *m, int ring, unsigned int from, unsigned int to,
 		      struct trace *out)

@@ -9,13 +9,13 @@
 struct tailed_options {
 	uint64_t slower_than, before;	/* ns */
 	uint64_t window;		/* bytes */
-	bool torn;			/* records come and go in random pieces; uses rnd() */
+	bool torn;			/* input and output come in random pieces; uses rnd() */
 };
 
 /*
  * Fails unless the part kept of @t is a valid file, gives the same answers about slow operations as
- * @t and no others, and unless each record is counted once. Adds the number of compared answers to
- * *@compared: none if counts say that records were late or hasty.
+ * @t and no others, and unless each record is counted once. Compares no answers if the filter's
+ * counts .late or .hasty (see tail.h) are not 0. Adds the number of compared answers to *@compared.
  *
  * If TAIL_DUMP names a directory, a failure leaves part.fxt and whole.fxt there.
  */

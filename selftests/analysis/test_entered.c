@@ -141,7 +141,7 @@ static void end_restores_what_was_before(void **state)
 			"40-100 queued |", NULL);
 }
 
-/* The library writes the end without a name after a jump. */
+/* If siglongjmp() leaves a scope, the library writes the scope's end without a name. */
 static void jump_leaves_no_scope_open(void **state)
 {
 	struct trace t = { 0 };

@@ -18,7 +18,7 @@ static void begin_trace(struct trace *t)
 
 /*
  * Exactly @nr operations must be slow and in the file, which must give the same answers about them.
- * @left_out others began before the window.
+ * @left_out more operations were slow, but began before the window.
  */
 static void expect_kept_by(struct trace *t, uint64_t window, uint64_t nr, uint64_t left_out)
 {
@@ -123,8 +123,8 @@ static void thread_without_records_is_named(void **state)
 }
 
 /*
- * Durations do not show who works on operation 9, because thread 3 enters it. Thread 3 has no
- * part in operation 7.
+ * Durations do not show which threads work on operation 9, because thread 3 enters operation 9.
+ * Thread 3 has no part in operation 7.
  */
 static void enter_by_a_thread_left_out_counts(void **state)
 {
@@ -164,8 +164,8 @@ static void first_event_before_the_duration_counts(void **state)
 }
 
 /*
- * The end of a phase shows that thread 1 works on operation 9, which has the same id. It has left
- * the window when operation 7 begins, which waits for thread 1.
+ * The end of a phase shows that thread 1 works on operation 9, because the phase has the same id.
+ * This record has left the window when operation 7 begins. Operation 7 waits for thread 1.
  */
 static void end_of_a_phase_before_the_window_counts(void **state)
 {

@@ -127,7 +127,7 @@ static void one_operation_has_many_threads(void **state)
 		STEPS(&t, 10 + i, 10 + i, 1);
 	}
 	ENDS(&t, 100000, 1, 1);
-	/* The states of the threads come one after the other, after the end. */
+	/* The only switch of each thread comes after the end of the operation. */
 	for (uint64_t i = 0; i < MANY; i++)
 		put_switch(&t, 200000 + i, 0, 10 + i, 0, SLEEPS);
 	expect_operations(&t, 1);

@@ -189,7 +189,7 @@ static void put_inferred(struct trace *t, uint64_t ns, uint32_t out, uint32_t in
 	add_bool(&t->of[t->nr - 1], "inferred");
 }
 
-/* Records that the recorder adds after a loss: thread 1 left to idle at 20 and came again at 60. */
+/* After a loss, the recorder infers two switches: thread 3 left at 20, and thread 1 came at 60. */
 static void inferred_switches_are_not_taken_for_records(void **state)
 {
 	struct trace t = { 0 };
@@ -209,7 +209,7 @@ static void inferred_switches_are_not_taken_for_records(void **state)
 		    NULL);
 }
 
-/* The recorder takes a wakeup after the loss for the last record before it. */
+/* The recorder mistakes a wakeup after the loss for the last record before the loss. */
 static void inferred_leave_after_a_loss_tells_nothing(void **state)
 {
 	struct trace t = { 0 };
@@ -230,8 +230,8 @@ static void inferred_leave_after_a_loss_tells_nothing(void **state)
 }
 
 /*
- * The thread runs on CPU 1 when CPU 2 begins to lose records, and loses its own CPU during the
- * loss.
+ * The thread runs on CPU 1 when CPU 2 begins to lose records. During that loss CPU 1 loses records,
+ * too, so the thread may have moved to CPU 2.
  */
 static void longer_loss_of_another_cpu_counts(void **state)
 {

@@ -114,8 +114,8 @@ static void check_valid(const struct words *part, const struct words *whole)
 }
 
 /*
- * Filters @in with allocations @first to @last failing. Returns true if the filter needed none of
- * them.
+ * Filters @in while the allocations from number @first up to, but not including, @last fail.
+ * Returns true if the filter needed none of these allocations.
  */
 static bool runs_out(const struct words *in, uint64_t window, uint64_t first, uint64_t last)
 {

@@ -382,7 +382,7 @@ static void kernel_loss_round(void)
 	end_file(&t);
 }
 
-/* Runs a machine whose provider loses durations, or records that do not matter. */
+/* Runs a machine whose provider has losses. A loss may have taken complete durations or nothing. */
 static void provider_loss_round(void)
 {
 	const bool dense = rnd_chance(50);
@@ -418,7 +418,8 @@ static void schedules_equal_the_model(void **state)
 	print_message("%llu times the records told what the other party worked on\n",
 		      (unsigned long long)told_parties);
 	/*
-	 * Few machines may have no other party with an operation, so require one only after many.
+	 * A small number of machines may by chance have no other party with an operation, so
+	 * require one only after many rounds.
 	 */
 	assert_true(getenv("ANALYSIS_SEED") || (rounds_text && atoi(rounds_text) < 1000) ||
 		    told_parties);

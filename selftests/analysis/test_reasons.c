@@ -334,7 +334,7 @@ static void G11_sleeping_thread_has_its_state(void **state)
 			    "t7 100-200 running 0 blocked 0 unknown 100: unknown @; ");
 }
 
-/* Whether the record came before or after the state was read is not known. */
+/* A record during the reading may be older or newer than the state that was read. */
 static void G11_records_override_a_state(void **state)
 {
 	struct trace t = { 0 };
@@ -345,7 +345,7 @@ static void G11_records_override_a_state(void **state)
 	put_state(&t, 6, SLEEPS, 100, 120, 130);
 	put_switch(&t, 110, 0, 5, 0, SLEEPS);
 	put_switch(&t, 130, 0, 0, 6, 0);
-	/* Thread 7 belongs to the session since 150 only, thread 8 woke before it was read. */
+	/* Thread 7 belongs to the session only since 150. Thread 8 was woken while it was read. */
 	put_state(&t, 7, SLEEPS, 150, 160, 170);
 	put_state(&t, 8, SLEEPS, 100, 160, 170);
 	put_wakeup(&t, 165, 1, 8, 0);
@@ -359,8 +359,9 @@ static void G11_records_override_a_state(void **state)
 }
 
 /*
- * Records from before the session followed the threads show them leaving a CPU while runnable, and
- * in a sleep. They may have come back without a record, until the recorder read their states.
+ * Before the session followed threads 5 and 6, records show that they left their CPUs: thread 5
+ * runnable, thread 6 to sleep. Until the recorder read their states, both may have run without
+ * records.
  */
 static void reading_ends_what_was_known_of_others(void **state)
 {
@@ -404,7 +405,7 @@ static void state_of_earlier_file_overrides_records(void **state)
 			    "t6 110-200 running 50 blocked 0 unknown 5: running @; ");
 }
 
-/* A thread that nobody listed may have been created right before its first record. */
+/* A thread whose state was never read may have been created right before its first record. */
 static void unlisted_thread_counts_from_first_record(void **state)
 {
 	const struct analysis_sink sink = { .thread = keep_thread };
@@ -562,7 +563,7 @@ static void sentence_and_profile_name_the_reason(void **state)
 	trace_free(&t);
 }
 
-/* The table of system calls is searched by halves. */
+/* The binary search must find calls in all parts of the table. */
 static void each_call_has_its_reason(void **state)
 {
 	static const char *const of[][2] = {
@@ -595,7 +596,10 @@ static void descriptor_tells_what_reading_waits_for(void **state)
 		{ "read", ASYNCTRACE_FXT_FILE_OTHER, "read", "read(7)" },
 		{ "fsync", ASYNCTRACE_FXT_FILE_BLOCK, "fsync", "fsync(7) on a block device" },
 		{ "read", 15, "read", "read(7)" },
-		/* These calls take no descriptor: it is by chance that one has the number. */
+		/*
+		 * These calls take no descriptor. Their argument equals the number of an open file
+		 * by chance, so the type of that file must not count.
+		 */
 		{ "wait4", ASYNCTRACE_FXT_FILE_SOCKET, "child", "wait4" },
 		{ "futex", ASYNCTRACE_FXT_FILE_PIPE, "futex", "futex(0x7)" },
 		{ "syscall_999", ASYNCTRACE_FXT_FILE_PIPE, "syscall_999", "syscall_999" },

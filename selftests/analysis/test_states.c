@@ -153,8 +153,8 @@ static void best_of_several_threads_counts(void **state)
 	put_switch(&t, 6, 1, 0, 2, 0);
 	put_duration(&t, 20, 80, 2, "help");
 	STEPS(&t, 25, 2, 1);
-	put_switch(&t, 30, 0, 1, 0, SLEEPS);	/* 2 runs on */
-	put_switch(&t, 40, 1, 2, 3, PREEMPTED);	/* 2 is runnable, 1 sleeps */
+	put_switch(&t, 30, 0, 1, 0, SLEEPS);	/* thread 2 still runs */
+	put_switch(&t, 40, 1, 2, 3, PREEMPTED);	/* thread 2 is runnable, 1 sleeps */
 	put_switch(&t, 50, 1, 3, 2, SLEEPS);
 	put_switch(&t, 60, 1, 2, 0, SLEEPS);	/* both sleep */
 	put_wakeup(&t, 70, 0, 1, 0);
@@ -213,7 +213,7 @@ static void first_record_tells_what_was_before(void **state)
 		    "90-100 running t1 | 10-90 unknown/no scheduling was recorded t1, "
 		    "90-100 running t1", NULL);
 	put_work(&t);
-	/* A record would show that the thread left its CPU: so the wakeup came while it ran. */
+	/* No record shows that the thread left its CPU, so the wakeup came while it ran. */
 	put_wakeup(&t, 90, 0, 1, 0);
 	expect_rows(&t, "req 1 10-100: 10-100 running t1 ? | 10-100 running t1 ?", NULL);
 	/* A record after the operation's end gives the same states. */

@@ -84,7 +84,7 @@ static int on_thread(void *arg, const struct analysis_thread_row *row)
 
 /* --- waits --------------------------------------------------------------------------- */
 
-/* From its first switch on, the trace shows which thread has @cpu. */
+/* The trace shows which thread has @cpu only from the first switch on @cpu on. */
 static bool is_told(unsigned int cpu, unsigned int ns)
 {
 	for (size_t i = 0; i < model.nr_recs; i++)
@@ -181,7 +181,7 @@ static int on_wakeup(void *arg, const struct analysis_wakeup *w)
 	if (w->awake)
 		assert_true(!w->slept && model.state[t][ns - 1] != ANALYSIS_BLOCKED &&
 			    (lossy || !model_is_unsure(&model, t, ns - 1)));
-	/* Records may not show it only before the first switch. */
+	/* Without losses, records show whether the thread slept, except before its first switch. */
 	assert_true(lossy || w->slept || w->awake || ns <= model.first[t]);
 	assert_true(w->slept || !w->ran);
 	while (ns < model.ns && model.state[t][ns] == ANALYSIS_RUNNABLE)

@@ -122,7 +122,7 @@ static void put_wild_event(struct trace *t, struct wild_thread *w, uint32_t tid,
 		w->since = ns;
 }
 
-/* Events of a program that begins, ends and takes ids again at random, of types from @first on */
+/* Puts events of a program that begins, ends and reuses ids at random, of types from @first on. */
 static void put_wild(struct trace *t, unsigned int first)
 {
 	const uint64_t ids = 1 + rnd_below(6), step = 2 + rnd_below(40);

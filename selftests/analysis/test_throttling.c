@@ -268,8 +268,8 @@ static void sentence_names_the_quota(void **state)
 	}
 	assert_null(strstr(at, quota));
 	/*
-	 * The JSON has the quota three times: among those whom the operation waited for, in the
-	 * interval, and in the path.
+	 * The JSON has the quota three times: in the list of parties that the operation waited for,
+	 * in the interval, and in the path.
 	 */
 	at = text;
 	for (int i = 0; i < 3; i++) {

@@ -93,7 +93,7 @@ static int on_thread(void *arg, const struct analysis_thread_row *row)
 	const int t = index_of(row->thread);
 	const uint64_t followed = followed_at(row->thread->tid);
 
-	/* Turns have what the records tell about the time before .from, which rows leave out. */
+	/* Turns include running time before row->from if records show it. Rows leave it out. */
 	if (lossy)
 		assert_true(running[t] <= row->ns[ANALYSIS_RUNNING] + row->from - T0);
 	else if (row->thread->followed && row->from < row->to)

@@ -270,7 +270,7 @@ static void c_many_threads(void)
 
 static char **self;
 
-/* The C library reads the tunable when a program starts. */
+/* Executes this program again, because the C library reads tunables only at program start. */
 static void c_no_rseq(void)
 {
 	setenv("GLIBC_TUNABLES", "glibc.pthread.rseq=0", 1);
@@ -340,7 +340,7 @@ static void one(struct at_ctl *ctl, const struct test *t)
 	const struct run_options o = { .name = "attach", .mode = ASYNCTRACE_MODE_ONESHOT,
 				       .ring_size = 1 << 20 };
 	static struct run run;
-	/* The number includes a record that was begun under the old registration. */
+	/* In two cases, a record that was begun under the old registration is dropped. */
 	const uint64_t dropped = t->run == c_closed_all || t->run == c_again_in_scope;
 	struct rd_ring sum;
 	pid_t pid;

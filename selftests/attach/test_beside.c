@@ -39,7 +39,7 @@ static void write_events(void)
 
 /* --- a trace ------------------------------------------------------------------------------- */
 
-/* Stops the trace. The file must have the events @from until before @to, and the counts say so. */
+/* Stops the trace. Its counts and its file must have the events @from to @to - 1. */
 static void end_trace(int fd, uint64_t from, uint64_t to)
 {
 	struct at_trace_result r = { .size = sizeof(r) };
@@ -126,7 +126,10 @@ static void session_waits(void)
 	done("G12_session_gets_process_after_its_trace");
 }
 
-/* A recorder that gets nothing because of the trace names it as a possible cause. */
+/*
+ * If a trace of the process keeps "asynctrace record" from getting any event, the command must
+ * name such traces as a possible cause.
+ */
 static void recorder_says_why(void)
 {
 	char text[4096] = "";
@@ -148,7 +151,7 @@ static void recorder_says_why(void)
 
 /* --- beside a session that records the process ----------------------------------------------- */
 
-/* The session gets the events before, during and after the trace; the trace gets its own. */
+/* The session gets the events before, during and after the trace; the trace those during it. */
 static void trace_beside_session(void)
 {
 	const uint32_t id = start_session();
@@ -236,7 +239,7 @@ static void session_changes_during_trace(void)
 	done("G12_session_changes_during_a_trace_beside_it");
 }
 
-/* Each of the two records its own categories. */
+/* The session and the trace each record only their own categories. */
 static void categories_differ(void)
 {
 	static const char *const both[] = { "beside.both", "beside.session" };
@@ -265,8 +268,8 @@ static void categories_differ(void)
 }
 
 /*
- * An event in a scope that began before the trace. The scope belongs to the session only. The scope
- * that begins in the trace and ends after it belongs to the session only, too.
+ * A scope that begins before a trace and ends in it belongs to the session only. So does a scope
+ * that begins in the trace and ends after it.
  */
 static void scopes_cross_the_trace(void)
 {
@@ -318,7 +321,10 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-/* Each attempted event is in the session's ledger, and each trace has a gapless part of them. */
+/*
+ * The session accounts for each attempted event. A trace that has dropped none has consecutive
+ * events of each writer.
+ */
 static void threads_write_meanwhile(void)
 {
 	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };

@@ -91,7 +91,10 @@ static void scope_ends_in_next_trace(void)
 	done("G12_scope_over_two_traces_is_in_the_session");
 }
 
-/* The thread that sees the new run must not make other threads take their scopes for new ones. */
+/*
+ * Another thread writes the first record of the new run. This thread must still notice that its
+ * scope began in the earlier run.
+ */
 static void scope_of_earlier_run(void)
 {
 	const uint32_t id = start_session();
@@ -194,7 +197,7 @@ static void region_over_restart(void)
 	uint32_t id = start_session();
 	int fd;
 
-	/* Use runs of which 8 bits are not enough. */
+	/* Advance the generation beyond 8 bits: regions compare only some bits of it. */
 	for (int i = 0; i < 300; i++)
 		check(!at_session_update(ctl, id, 0, NULL), "%s", at_ctl_error(ctl));
 	restart(id);
@@ -247,7 +250,7 @@ static void *write_on(void *arg)
 #define THREADS		3
 #define REGISTRATIONS	8	/* the session keeps the rings of each */
 
-/* The rings of the second registration have another size, and so another address. */
+/* Registrations alternate between two ring sizes, so that the rings change their address. */
 static void registers_again(void)
 {
 	static const char *const names[] = { "runs-0", "runs-1" };

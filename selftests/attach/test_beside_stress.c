@@ -2,7 +2,7 @@
 /*
  * Records of several kinds, while in-process traces and sessions of the module change at random
  *
- * Each record must be in the accounts of both, or of the one that wants its category. KT_SEED
+ * A session and a trace must each account for every record of a category that they record. KT_SEED
  * repeats the order of the changes. Runs in the test machine.
  */
 #include <pthread.h>
@@ -79,8 +79,8 @@ static void write_kind(enum kind kind, uint64_t n)
 /* --- writers -------------------------------------------------------------------------------- */
 
 /*
- * A writer holds the lock for reading during one record, so that a change of the session finds no
- * record that has begun. Traces start and stop without the lock.
+ * A writer holds the lock for reading during one record, so that session_is_exact() changes the
+ * session only between records. Traces start and stop without the lock.
  */
 static pthread_rwlock_t lock;
 static bool enough, wanted[KINDS];
@@ -246,7 +246,7 @@ static void session_is_exact(unsigned int x)
 
 		check(!at_trace_start(fd, NULL));
 		usleep(rand_r(&x) % 4000);
-		/* A session that begins during a trace without beside mode gets nothing. */
+		/* Change only a running session: one that begins now gets nothing. */
 		if (was_on) {
 			pthread_rwlock_wrlock(&lock);
 			change_session(&x);

@@ -48,7 +48,7 @@ static void end(void)
 	at_ctl_close(ctl);
 }
 
-/* Milliseconds to wait for what must come; a slow machine may need long */
+/* Milliseconds to wait for a notification that must come. A slow machine needs long. */
 #define PATIENCE_MS	240000
 
 static int next(int ms)
@@ -387,7 +387,7 @@ static void announced_categories_are_listed(void)
 	EXPECT_IS(at_provider_announce(many, 2), -EINVAL);
 	EXPECT_IS(at_provider_announce(many, ASYNCTRACE_CATEGORIES_MAX + 1), -ERANGE);
 	EXPECT(!strcmp(announced(), "parent:disk=;"));
-	/* As many and as long as allowed */
+	/* The largest number of categories, with the longest names and descriptions */
 	description[400] = 0;
 	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++) {
 		static char names[ASYNCTRACE_CATEGORIES_MAX][101];
@@ -454,7 +454,7 @@ static void P5_program_observes_start_and_stop(void)
 	EXPECT(readable(PATIENCE_MS));
 	EXPECT_IS(at_provider_observe(&o), 0);
 	EXPECT(!o.recording && !o.state && !o.generation);
-	/* Another version of the library has a smaller structure. */
+	/* A program that was compiled for an older library passes a smaller structure. */
 	o.size = sizeof(o.size) + sizeof(o.recording);
 	o.state = 7;
 	EXPECT_IS(at_provider_observe(&o), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Costs of an event for the program that writes it, in the in-process back end, beside a read of
- * the counter and a write(2) of 40 bytes
+ * Costs of an event for the program that writes it, in the in-process back end, compared with a
+ * read of the CPU's counter and a write(2) of 40 bytes
  *
  * Rows end in _off if nothing is recorded, and in _other if the event's category is not. The rings
  * are those of a flight recorder (circular), so that a steady state without drops is measured. In
@@ -139,7 +139,7 @@ static void w_probe_enabled(int thread)
 	(void)thread;
 }
 
-/* A context that is made, entered and left, in none, in another, and with a listener */
+/* Contexts that are made, entered and left; contexts around them, without and with a listener */
 static struct at_context contexts[THREADS_MAX], around[THREADS_MAX], listened[THREADS_MAX];
 
 static void w_context(int thread)
@@ -186,7 +186,7 @@ static void w_context_nested(int thread)
 	at_context_leave(&around[thread]);
 }
 
-/* Contexts are made over each other here, so the list of listeners keeps their references. */
+/* Makes contexts again without destroying them, so the list of listeners is never freed. */
 static void w_context_listener(int thread)
 {
 	at_context_enter(&listened[thread]);
@@ -391,7 +391,7 @@ int main(void)
 	for (unsigned int i = 0; i < ROWS(bars); i++)
 		printf("bar %s %g %g%s\n", bars[i].name, bars[i].needs, bars[i].limit,
 		       bars[i].always ? " always" : "");
-	/* Making, entering and leaving; three records */
+	/* Limits for making, entering and leaving a context, which writes three records if on */
 	printf("most context_off 2 ns\nmost context_listener_off 20 ns\nmost context 3.6 reads\n");
 	print_rows(off, ROWS(off), THREADS_MAX);
 	print_rows(on, ROWS(on), THREADS_MAX);

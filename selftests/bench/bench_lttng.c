@@ -2,8 +2,9 @@
 /*
  * The events of events.h with LTTng-UST
  *
- * bench_lttng: in a session that run has created (--snapshot, --overwrite, so a flight recorder,
- * too). bench_lttng off: while nothing is recorded.
+ * bench_lttng: measures in a session that selftests/bench/run has created. Its options --snapshot
+ * and --overwrite make the session a flight recorder, as in bench.c. bench_lttng off: measures
+ * while nothing is recorded.
  */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-#	make bench		what an event costs, beside other tracers
-#	make bench-server	what tracing costs a server, beside LTTng-UST
+#	make bench		what an event costs, compared with other tracers
+#	make bench-server	what tracing costs a server, compared with LTTng-UST
 #				ROUNDS=N REQUESTS=N: of each round
-#	make bench-analysis	how fast a trace is analysed, beside Perfetto's reader
+#	make bench-analysis	how fast a trace is analysed, compared with Perfetto's reader
 #				EVENTS="N ...": sizes of the traces
 #	make bench-beside	what an event costs that goes to a trace and to a session
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests of one user cost the same number of instructions beside any number of another user's
- * providers, and in a session with any number of ended providers
+ * The cost of a request in instructions must not grow with the number of another user's providers,
+ * nor with the number of ended providers of the session
  *
  * Needs selftests/vm/run --icount.
  *
@@ -88,8 +88,8 @@ static void keep_least(uint64_t *least, uint64_t value)
 }
 
 /*
- * Waits until workers have done what ending a session leaves to them. Each wait is a little longer,
- * so that a request does not always meet the timer's interrupt.
+ * Waits until workers have done what ending a session leaves to them. The waits differ in length,
+ * so that not every request coincides with the timer's interrupt.
  */
 static void settle(void)
 {
@@ -186,7 +186,10 @@ static void run_ended(void)
 			fd = open_provider();
 			keep_least(&least[REGISTER], now() - begin);
 			session_do_all(ASYNCTRACE_CMD_SESSION_STOP, id, &least[STOP]);
-			/* A running session always causes some work. */
+			/*
+			 * Measure the close while the session is stopped, because a running session
+			 * always causes some work.
+			 */
 			begin = busy();
 			close(fd);
 			settle();

@@ -80,7 +80,8 @@ static void P41_circular_overwrites_oldest_keeps_names(void)
 
 	open_mode(&run, ASYNCTRACE_MODE_CIRCULAR);
 	/*
-	 * Several laps: the records that were written when the names were interned are overwritten.
+	 * Fill the ring several times, so that the records that were written when the names were
+	 * interned are overwritten.
 	 */
 	emit(4 * RING / EVENT);
 	session_finish(&run);
@@ -237,7 +238,7 @@ static uint32_t names_interned(void)
 	return status.names;
 }
 
-/* Names besides those of emit() */
+/* Interns names in addition to those of emit(). */
 static void intern_more(void)
 {
 	struct run run;
@@ -279,7 +280,7 @@ static void each_mode(uint32_t disposition, uint32_t cleared, bool anew)
 		ktap_check(has_all(&run, first + cleared, next_number) &&
 			   run.seen.events == 150 - cleared, "mode %u: %llu events", mode,
 			   (unsigned long long)run.seen.events);
-		/* After a clear there are only the names of this run. */
+		/* CLEAR_ENTIRE also removes names: only those of the second run remain. */
 		ktap_check(names > 3 && (anew ? names_interned() < names :
 				     names_interned() == names),
 			   "mode %u: %u names, %u before", mode, names_interned(), names);

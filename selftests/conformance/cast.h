@@ -15,7 +15,7 @@
 
 /* The names of all these providers begin with this. */
 #define CAST		"cast"
-/* Microseconds between two looks: in an emulated machine, more frequent looks take all the time */
+/* Microseconds between two polls: more frequent ones would use all CPU time of an emulator */
 #define CAST_PAUSE	3000
 #define CAST_WRITERS	2
 /* Records that a writer writes at most */

@@ -67,7 +67,7 @@ static void P30_all_100_categories_are_recorded(void)
 	int id = create(ASYNCTRACE_CATEGORIES_MAX, ASYNCTRACE_CATEGORY_MAX);
 	struct law law;
 
-	/* Create a session only to get the texts of the categories. */
+	/* create() was called only because it fills text[] with the categories. */
 	must(id > 0 && !at_session_destroy(ctl, id));
 	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++)
 		list[i] = text[i];

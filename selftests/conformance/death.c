@@ -396,7 +396,7 @@ static long pages_held(void)
 	return held / sysconf(_SC_PAGESIZE);
 }
 
-/* The most pages between rounds: shows that they are counted. */
+/* The most pages between rounds. If it stays 0, pages_held() counts nothing. */
 static long most_held;
 
 /* Each CPU may keep a page for small objects, and one CPU may keep a few. */
@@ -503,8 +503,8 @@ static void go_on(void)
 }
 
 /*
- * Ends the round of a session that ended with its controller. The recorder has the records from
- * before.
+ * Ends a round in which the session ended with its controller. The recorder must have the records
+ * that were published before.
  */
 static void end_with_it(void)
 {

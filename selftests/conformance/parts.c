@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process may be many providers and have many threads. A start must look at its threads once, not
- * once for each provider, because thousands times thousands would delay everybody. When a provider
- * leaves its session, a worker takes its threads out: the request does not visit them.
+ * A process may be many providers and have many threads. A start must look at the threads once, not
+ * once for each provider: thousands of providers times thousands of threads would delay all users.
+ * When a provider leaves its session, a worker removes the threads, not the request.
  *
  * Needs selftests/vm/run --icount, which counts instructions.
  */

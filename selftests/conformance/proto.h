@@ -29,8 +29,8 @@ void session_make(struct run *run, const struct at_session_options *opts);
 /* Creates a session like session_make(), but does not initialize it and opens no reader. */
 uint32_t session_ready(const struct at_session_options *opts);
 /*
- * Starts the session and waits until this process's gate is open, if the session is over this
- * process: a provider whose last two sessions ended a moment ago joins a moment later.
+ * Starts the session. If the session is over this process, waits until its gate is open: a provider
+ * has two ranges of rings, and joins later if both are still in use by sessions that just ended.
  */
 void session_start(struct run *run);
 void session_start_with(struct run *run, const struct at_start_options *opts);
@@ -70,7 +70,7 @@ struct law law_of(uint32_t session);
 extern uint32_t next_number;
 
 uint32_t my_provider(void);
-/* Writes @n more events. Returns how many were enabled while the gate was open. */
+/* Attempts @n more events. Returns how many had an open gate and an enabled category. */
 uint32_t emit(uint32_t n);
 /* Writes until the session has dropped an event. Returns the number of attempted events. */
 uint32_t emit_until_full(struct run *run);

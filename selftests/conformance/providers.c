@@ -62,7 +62,7 @@ static void P20_registration_need_not_wait(void)
 	struct raw_nl nl;
 	int fd;
 
-	/* Send the request, and neither request nor read an answer. */
+	/* Send the request without NLM_F_ACK, and read no answer. */
 	must(!raw_nl_open(&nl));
 	fd = device(&cookie);
 	nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_REGISTER, 0);
@@ -240,7 +240,7 @@ static void late_provider(void)
 	const struct at_provider_options opts = { .size = sizeof(opts), .name = OTHER };
 
 	must(!at_provider_register(&opts));
-	/* Recorded from the first event on, with the session's categories */
+	/* The session must record all events, from the first one on. */
 	must(emit(100) == 100);
 }
 

@@ -155,7 +155,7 @@ static void run_once(unsigned int n, uint64_t *least)
 	terminated = busy();
 	want(at_session_destroy(ctl, id));
 	settle();
-	/* Workers zap and wait for writers. On one CPU these run in between. */
+	/* Include the workers, which unmap pages and wait for writers after the request. */
 	keep_least(&least[TERMINATE], busy() - terminated);
 	keep_least(&least[ALL], busy() - from);
 }

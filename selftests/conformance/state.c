@@ -214,7 +214,7 @@ static void P7_record_after_stop_is_dropped_and_counted(void)
 	session_start(&run);
 	at = raw_write(&p, 0, 10);
 	run_stop(&run);
-	/* Write as a thread does that had passed the gate, or a provider that ignores the gate. */
+	/* Write like a thread that read the gate before the stop, or like one that ignores it. */
 	write_more(&p, at, 10, 3);
 	rd_drain(&run.rd);
 	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, p.id);
@@ -312,7 +312,7 @@ static void P11_dead_owner_ends_session_not_provider(void)
 	run_open(&run, other, &opts);
 	session_start(&run);
 	ktap_check(emit(10) == 10, "the gate is closed");
-	/* The reader belonged to the manager, too. */
+	/* Close both descriptors of the owner, the reader and the socket: the session ends. */
 	run_close(&run);
 	at_ctl_close(other);
 	ktap_check(!nu_gate() && !emit(10), "the gate is open");

@@ -153,7 +153,10 @@ static void while_off(void)
 	done("H7_ids_are_given_out_while_nothing_is_on");
 }
 
-/* The kernel reads the current operation in the cell, also of a thread that has nothing on. */
+/*
+ * The kernel reads a thread's current operation from its cell. Runs must store it there even if
+ * nothing is recorded and the thread has neither listeners nor local storage.
+ */
 static void cell_of_light_runs(void)
 {
 	uint64_t cell = 1, other = 1;

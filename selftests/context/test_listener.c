@@ -807,7 +807,7 @@ static void many_threads(void)
 	at_listener_put(l[1]);
 	/* Values are objects. live() makes a context without an object, so its value is NULL. */
 	check(creates == 5 * n && destroys == creates && !wrong, "%u %u %u", creates, destroys, wrong);
-	/* of @c: in each of two runs; of live(): two listeners in the second */
+	/* Two calls for the two runs of @c. In each run, two calls in the second live(). */
 	check(afters == 6 * n, "%u", afters);
 	done("N46_listeners_are_shared_by_threads");
 }

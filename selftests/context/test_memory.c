@@ -167,7 +167,7 @@ static int run_local(void)
 	return err;
 }
 
-/* Without memory for the value of its third listener, a context has no listeners: misuse. */
+/* A context without memory for its third listener's value has no listeners, and is a misuse. */
 static void no_values(void)
 {
 	const uint64_t misuses = at_context_misuses();

@@ -37,7 +37,7 @@ static void drop_key(void)
 
 /* --- an error and its listeners -------------------------------------------------------- */
 
-/* Threads of the pool count, too. */
+/* Atomic, because threads of the pool change these, too. */
 static _Atomic int caught, unhandled, expected;
 static const char *_Atomic messages[20];	/* of errors that were caught */
 

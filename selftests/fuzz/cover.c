@@ -18,7 +18,7 @@
 
 struct area {
 	int fd;
-	uint64_t *words;	/* a count, and as many places in the code */
+	uint64_t *words;	/* a count, then this number of code addresses */
 };
 
 struct signal *cover_signal;

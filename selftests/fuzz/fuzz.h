@@ -143,7 +143,10 @@ size_t message_attrs(const struct op *op, void *buf, size_t size, resolve_fn res
 bool generate_seed(struct rng *r, struct program *p, unsigned int n);
 void generate_op(struct rng *r, struct op *op);
 void generate(struct rng *r, struct program *p);
-/* Makes an attribute of the set: one of @types, or if that is NULL of any type. */
+/*
+ * Makes the attribute number @type of the attribute set @set, with the attributes nested in it.
+ * @depth: of the attribute. @wild: the attribute may differ from the spec.
+ */
 void generate_attr(struct rng *r, struct op *op, unsigned int set, uint16_t type,
 		   unsigned int depth, bool wild);
 uint64_t interesting(struct rng *r);
@@ -158,12 +161,12 @@ void execute(const struct program *p);
 
 /* --- cover.c -------------------------------------------------------------------- */
 
-/* In the process that runs programs, for the calling thread and forked children */
+/* Starts coverage of the calling thread. Called in the process that runs programs. */
 void cover_init(void);
-/* Around an operation; @key identifies operations. */
+/* Called before and after each operation. @key identifies the operation. */
 void cover_begin(void);
 void cover_end(unsigned int key);
-/* In a forked child: its coverage counts for the operation that forked it. */
+/* Called in a forked child. Its coverage is added by cover_children(), in the parent. */
 void cover_child(void);
 void cover_children(void);
 

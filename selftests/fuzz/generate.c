@@ -205,7 +205,7 @@ static const struct spec_op *op_of(uint8_t cmd)
 	return NULL;
 }
 
-/* Makes a request by the spec, of which @wild attributes differ from it. */
+/* Makes a request by the spec. @wild: some attributes and flags differ from the spec. */
 static void request(struct rng *r, struct op *op, const struct spec_op *spec, bool dump, bool wild)
 {
 	const struct spec_list *list = dump ? &spec->dump : &spec->do_;
@@ -423,7 +423,7 @@ void generate(struct rng *r, struct program *p)
 
 /* --- intended use ------------------------------------------------------------------ */
 
-/* Makes an operation of @kind, repeatedly until it is one that a program would use. */
+/* Appends an operation of @kind, with arguments that a program would use. */
 static struct op *seed_op(struct rng *r, struct program *p, enum kind kind)
 {
 	struct op *op = &p->ops[p->nr_ops++];
@@ -461,7 +461,10 @@ static struct op *seed_op(struct rng *r, struct program *p, enum kind kind)
 	return op;
 }
 
-/* Makes a request with all attributes that the spec has for it, valid. */
+/*
+ * Appends a valid request with the first three attributes of the spec. @attrs: a bit for each
+ * further attribute to add, from the fourth on.
+ */
 static void seed_request(struct rng *r, struct program *p, uint8_t cmd, unsigned int attrs)
 {
 	struct op *op = &p->ops[p->nr_ops++];
@@ -549,7 +552,7 @@ static void edge(struct attr *a, const struct spec_attr *spec, unsigned int n)
 	if (spec->multi) {
 		a->repeat = times[n];
 	} else if (spec->kind == SPEC_NUMBER && (spec->max || n < EDGES - 1)) {
-		/* The interface without limits must succeed first. */
+		/* A number without limits stays valid once, so that the request can succeed. */
 		a->ref = REF_NONE;
 		a->value = numbers[n];
 	} else if (spec->kind == SPEC_STRING) {

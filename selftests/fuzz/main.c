@@ -100,7 +100,7 @@ static const struct program *kept(struct rng *r)
 {
 	unsigned int a = below(r, shared->nr_corpus), b = below(r, shared->nr_corpus);
 
-	/* Prefer later programs, which have been changed less often. */
+	/* Prefer later programs: fewer variants of them have run. */
 	return &shared->corpus[a > b ? a : b];
 }
 
@@ -180,7 +180,10 @@ static bool a_third(void)
 	return shared->signal.points && shared->signal.points >= options.points / 3;
 }
 
-/* On a slow machine the run lasts longer than the seconds asked for. */
+/*
+ * May the run end? On a slow machine it lasts longer than --seconds: until it has reached a third
+ * of the module and each operation has succeeded, or until ENOUGH programs have run.
+ */
 static bool has_reached(void)
 {
 	return options.replay || shared->executions >= ENOUGH || (a_third() && every_operation());

@@ -53,7 +53,7 @@ static void map(const struct op *op, struct map *m)
 	m->geometry.nr_rings = c.nr_rings;
 }
 
-/* Reads again what may have changed since the mapping: where the run is. */
+/* Reads the gate and the place of the rings again, which may have changed since the mapping. */
 static void look_again(struct map *m)
 {
 	struct asynctrace_control c;
@@ -70,7 +70,7 @@ static void look_again(struct map *m)
 	}
 }
 
-/* @at counts from the mapping's begin. Returns NULL beyond its end. */
+/* Returns the word at the byte offset @at, rounded down, or NULL beyond the mapping's end. */
 static volatile uint64_t *word(struct map *m, uint64_t at)
 {
 	at &= ~7ULL;

@@ -42,7 +42,7 @@ static void learn(const struct nlmsghdr *nlh)
 			env.sessions[env.nr_sessions++ % SESSIONS] = mnl_attr_get_u32(attr);
 }
 
-/* A request's sequence number is its operation, so that answers show theirs. */
+/* A request's sequence number is its command, so that an answer tells which one succeeded. */
 static void take(const struct nlmsghdr *nlh)
 {
 	uint8_t cmd = nlh->nlmsg_seq;

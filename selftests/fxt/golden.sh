@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# golden.sh ASYNCTRACE [--write]: files that earlier versions have made are read as they were
-# then: all of their records, threads, operations, regions, logs and losses.
+# golden.sh ASYNCTRACE [--write]: test that files of earlier versions still have the same records,
+# threads, operations, regions, logs and losses.
 #
-# Each golden/NAME.fxt.gz has golden/NAME.said. A new version of the format gets new files;
-# those that are there stay as they are. --write writes the texts anew, for instance if a
-# report has another form.
+# golden/NAME.said has the expected contents of golden/NAME.fxt.gz. A new version of the format
+# adds files and never changes the existing ones. --write writes the expected contents again, for
+# instance after a change of a report's form.
 set -u
 
 at=$1
@@ -56,7 +56,7 @@ for file in golden/*.fxt.gz; do
 	said "$name" > "$tmp/said"
 	check "the same" diff "golden/$name.said" "$tmp/said" > "$tmp/diff" 2>&1
 	[ -n "$ok" ] || sed 's/^/#   /' "$tmp/diff" | head -n 20
-	# As it is, compressed
+	# asynctrace must also read the file without unpacking first.
 	check "compressed" "$at" validate --allow-open "$file" > "$tmp/diff" 2>&1
 	end
 done

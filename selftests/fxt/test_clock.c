@@ -143,7 +143,7 @@ static void test_segments_do_not_mix(void **unused)
 	atc_clock_free(&k);
 }
 
-/* A clock with a break. The composer converts records of one ring on both sides of it. */
+/* The identity: the clock's break is in the pairs that the test gives. */
 static uint64_t broken_clock(uint64_t ticks)
 {
 	return ticks;

@@ -45,7 +45,7 @@ static uint64_t add_times(struct times *m, const struct words *b, bool in_rounds
 	for (int r = 0; in_rounds && r < TIMES_ROUNDS; r++) {
 		assert_int_equal(cputime_push(c, b->w + done, words[r] - done), 0);
 		done = words[r];
-		/* A recorder knows only that it has read all from before the present round. */
+		/* A recorder may have read all records, or only all from before this round. */
 		until = r % 2 ? m->rounds[r] : m->rounds[r] - TIMES_STEPS;
 		assert_int_equal(cputime_settle(c, until, false), 0);
 	}
@@ -164,7 +164,7 @@ static void time_is_left_out_if_it_is_not_known(void **unused)
 	assert_string_equal(names_with_time(true, true), "");
 }
 
-/* Takes a part of a record. */
+/* Takes at most 100 bytes a call, often a part of a record. Fails after *@arg calls. */
 static ssize_t fails_later(void *arg, const void *buf, size_t len)
 {
 	return --*(int *)arg < 0 ? -ENOSPC : len < 100 ? (ssize_t)len : 100;
@@ -181,7 +181,7 @@ static void failure_of_writing_is_reported(void **unused)
 	assert_int_equal(cputime_push(c, b.w, b.nr), 0);
 	assert_int_equal(cputime_settle(c, UINT64_MAX, false), -ENOSPC);
 	assert_int_equal(cputime_push(c, b.w, b.nr), -ENOSPC);
-	/* 300 bytes were taken, which end in a record. */
+	/* 300 bytes were taken, and they end within a record, which does not count. */
 	assert_in_range(cputime_written(c), 200, 296);
 	cputime_free(c);
 	writes = 100;

@@ -36,9 +36,9 @@ static void put(struct words *b, unsigned int type, uint64_t at, uint64_t slot, 
 }
 
 /*
- * Makes a session with everything that a missing end can hide: operations, flows and durations
- * whose begin is in a later chunk than their end, a thread that is named at the end of the file,
- * and losses.
+ * Makes a session with everything that a missing end can hide: operations and flows whose begin is
+ * in a later chunk than their end, durations, a thread that is named at the end of the file, and
+ * losses.
  */
 static void compose(struct stream *s)
 {

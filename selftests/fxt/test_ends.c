@@ -17,7 +17,7 @@ struct step {
 	struct ref name;
 	const char *want;	/* name in the file; the category is "cat", or "" with "" */
 	uint32_t provider;	/* 0: the first */
-	bool chunk;		/* a new one begins */
+	bool chunk;		/* the step begins a new chunk */
 };
 
 static void put_step(struct words *b, const struct step *s, uint64_t ticks)
@@ -28,7 +28,7 @@ static void put_step(struct words *b, const struct step *s, uint64_t ticks)
 				      { } });
 }
 
-/* Each step is written, and in the file its event has the name that is wanted. */
+/* Writes the steps. In the file, the event of each must have the name .want. @clean: no finding */
 static void run(const struct step *steps, size_t n, bool clean)
 {
 	struct words b = { 0 }, strings = { 0 };
@@ -101,7 +101,7 @@ static void H8_unnamed_end_without_a_begin_stays(void **unused)
 	    { END, NO_NAME, "", 0, false });
 }
 
-/* The end's provider has no such string, or another one by that number. */
+/* If the begin's name is inline, or in another provider's string table, the end gets no name. */
 static void H8_names_of_other_tables_are_not_taken(void **unused)
 {
 	RUN(true, { BEGIN, TXT("inline"), "inline", 0, false }, { END, NO_NAME, "", 0, false });

@@ -247,7 +247,7 @@ static void test_a_broken_chunk_counts_what_it_claims(void **unused)
 	stream_close(&s);
 }
 
-/* No more records count than the position read by the kernel claims. */
+/* The header's number of records counts: more records are ignored, missing ones are malformed. */
 static void test_only_the_claimed_number_counts(void **unused)
 {
 	struct words b = { 0 };
@@ -269,7 +269,7 @@ static void test_only_the_claimed_number_counts(void **unused)
 	words_free(&b);
 }
 
-/* A wrong string record defines nothing, and hides no record behind it. */
+/* A wrong string record defines nothing, and the records after it are still read. */
 static void test_wrong_strings_define_nothing(void **unused)
 {
 	struct words b = { 0 };
@@ -324,7 +324,7 @@ static void some_events(struct words *b, uint64_t *ticks, uint64_t slot, uint64_
 	}
 }
 
-/* An honest provider beside one whose payload is random */
+/* An honest provider beside one whose payload is damaged at random */
 static void test_honest_beside_hostile(void **unused)
 {
 	for (int round = 0; round < 150; round++) {

@@ -8,7 +8,7 @@ struct lost {
 	uint64_t dropped, overwritten, malformed, markers, events;
 };
 
-/* Losses of each provider by the file itself */
+/* Adds up the losses of each provider that the file shows. */
 static void read_losses(const char *path, struct lost *of)
 {
 	struct file f;
@@ -66,7 +66,7 @@ static void test_the_law(void **unused)
 				else
 					put_wakeup(&b, ring, s.ticks, 101, 100);
 				if (rnd_chance(5)) {
-					b.w[at] ^= 3;	/* no record that may be here */
+					b.w[at] ^= 3;	/* a type that this ring cannot have */
 					wrong++;
 				}
 			}
@@ -76,7 +76,7 @@ static void test_the_law(void **unused)
 				overwritten = rnd_below(1000);
 			lose(&s, p, ring, overwritten, dropped);
 			attempted[p] += n + dropped + overwritten;
-			/* Cleared by a start: counted, but no loss to show in the file */
+			/* A start cleared these records: they count, but the file shows no loss. */
 			if (rnd_chance(20)) {
 				uint64_t gone = rnd_below(1000);
 
@@ -174,7 +174,7 @@ static void test_providers_that_ended_before_are_counted(void **unused)
 	stream_close(&s);
 }
 
-/* From the ring's previous chunk to this one, on a thread of the ring's own */
+/* A marker lasts from the ring's previous chunk to this one. Each ring has a thread for markers. */
 static void test_markers_say_when_and_where(void **unused)
 {
 	uint64_t begin[4], end[4], tid[4];
@@ -322,14 +322,14 @@ static void test_no_thread_runs_through_a_loss(void **unused)
 {
 	static const struct want want[] = {
 		{ T + 10, 101, 102, false },
-		{ T + 12, 102, 0, true },		/* after the previous record */
+		{ T + 12, 102, 0, true },		/* time of the last record */
 		{ T + 300, 0, 103, true },
 		{ T + 300, 103, 101, false },
-		/* Dropped, and the next record contradicts */
+		/* Records were dropped, and the next record contradicts the previous one. */
 		{ T + 300, 101, 0, true },
 		{ T + 500, 0, 104, true },
 		{ T + 500, 104, 102, false },
-		/* Dropped at the very end */
+		/* Records were dropped after the last record. */
 		{ T + 500, 102, 0, true },
 	};
 	struct words b = { 0 };

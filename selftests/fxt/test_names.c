@@ -137,7 +137,7 @@ static void test_unnamed_threads_get_objects(void **unused)
 	words_free(&b);
 }
 
-/* A provider that the session's owner cannot see by number appears as nobody. */
+/* A provider whose ids the session's owner cannot see appears as the thread "other". */
 static void test_invisible_threads(void **unused)
 {
 	struct words b = { 0 };

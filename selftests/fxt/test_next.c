@@ -72,7 +72,7 @@ static void keep_provider(struct stream *s, uint32_t id, const char *name)
 			.slot = slot, .pid = 100 * id, .tid = 100 * id + slot - 1,
 		};
 
-		/* The owner must not see the fourth. */
+		/* The session's owner must not see the fourth thread. */
 		if (slot == 4)
 			t.tid = 0;
 		snprintf(t.comm, sizeof(t.comm), "t%u.%u", id, slot);
@@ -189,7 +189,7 @@ static void close_parts(struct parts *p)
 		close(p->fd[i]);
 }
 
-/* Composes what is kept; before some chunks a new file begins. */
+/* Composes the kept chunks. A new file begins before @percent of them, chosen at random. */
 static struct at_compose *compose(struct parts *p, unsigned int percent)
 {
 	struct at_compose_options o = options(p);
@@ -214,8 +214,8 @@ static struct at_compose *compose(struct parts *p, unsigned int percent)
 }
 
 /*
- * An iteration over the records of the session in all files, without the records that belong to a
- * file
+ * An iteration over the records of the session in all files, without the records that the composer
+ * adds to each file
  */
 struct walk {
 	const struct parts *p;
@@ -352,7 +352,7 @@ static bool find_instant(const char *path, const char *name, struct file *f)
 	return false;
 }
 
-/* The file begins with the thread that runs on each CPU, and since when. */
+/* A later file begins with the thread that runs on each CPU, and the time since when it runs. */
 static void test_running_threads_are_repeated(void **unused)
 {
 	struct parts parts = { .nr = 0 };

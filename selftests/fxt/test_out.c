@@ -252,8 +252,8 @@ static void test_a_slow_reader(void **unused)
 }
 
 /*
- * A kill can end a write(2) early, but the previous write(2) is whole, because each begins with a
- * record. A packet socket keeps each write(2) apart.
+ * A kill can cut only the last write(2). The file before it is whole if each write(2) has whole
+ * records. A packet socket keeps the writes apart.
  */
 static void test_each_write_holds_whole_records(void **unused)
 {

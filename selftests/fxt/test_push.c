@@ -60,7 +60,7 @@ static void pushed_pieces_read_as_the_file(void **state)
 
 			assert_int_equal(fxt_push(pushed, b.w + at, n), 0);
 			at += n;
-			/* Records do not set the fields of other kinds. */
+			/* A reader sets only the fields of the record's kind: clear the others. */
 			for (;; records++) {
 				memset(&x, 0, sizeof(x));
 				memset(&y, 0, sizeof(y));

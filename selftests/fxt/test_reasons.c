@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations and reasons in scheduling records: what the composer makes of the kernel's.
+ * Operations and reasons in scheduling records: how the composer converts the kernel's arguments
  */
 #include "../../tools/fxt/fxt.h"
 #include "stream.h"
@@ -62,7 +62,7 @@ static void close_stream(struct stream *s, struct file *f)
 
 static void I5_word_of_a_cell_gets_its_own_salt(void **unused)
 {
-	/* Ids of the process's own, of another one, of no process, and small ones */
+	/* Ids with the salt of the process, of another process, and of none; small ids */
 	static const uint64_t words[] = {
 		(uint64_t)SALT << 44 | 1ULL << 42 | 77, (uint64_t)OTHER << 44 | 1ULL << 42 | 77,
 		~0ULL, 1, 1ULL << 63, 1ULL << 43,
@@ -170,13 +170,13 @@ static void I3_wrong_arguments_are_malformed(void **unused)
 		size_t words;
 		uint64_t args[4];
 	} cases[] = {
-		/* A type that is not the kernel's, or in a record of the other kind */
+		/* Types that the kernel does not use, and an argument that only wakeups have */
 		{ 1, 1, { U32(OUT_OPERATION, 1) } },
 		{ 1, 2, { ID(OPERATION, SALT), 1 } },
 		{ 1, 2, { ID(OFF_CPU, 0), 1 } },
 		{ 1, 1, { U32(SYSCALL, 1) } },
 		{ 1, 1, { I32(SYSCALL_ARG, 1) } },
-		/* No salt is that large; only operations have one */
+		/* A salt that is too large; a salt without an operation; two operations */
 		{ 1, 2, { ID(OUT_OPERATION, 1u << 20), 1 } },
 		{ 1, 2, { ID(SYSCALL_ARG, SALT), 1 } },
 		{ 1, 2, { ID(WEIGHT, SALT), 1 } },

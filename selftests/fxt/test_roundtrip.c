@@ -177,7 +177,7 @@ static void compare(struct stream *s)
 		same_times(x, rec, s->ns);
 		if (rec->number == ASYNCTRACE_FXT_COUNTER || rec->number > ASYNCTRACE_FXT_DURATION)
 			same_id(x, rec->id);
-		/* Only durations are moved. */
+		/* Only durations may change their place in the ring's order. */
 		if (rec->number != ASYNCTRACE_FXT_DURATION) {
 			assert_true(rec->args[0].u >= last[x->provider][x->ring]);
 			last[x->provider][x->ring] = rec->args[0].u;
@@ -306,7 +306,7 @@ static void test_same_chunks_same_file(void **unused)
 	stream_close(&s[1]);
 }
 
-/* Ids that the library made stay; an id that a program chose stays one id. */
+/* Ids that the library made are unchanged. Different ids of a program stay different. */
 static void test_async_ids_are_global(void **unused)
 {
 	static const uint64_t ids[] = {

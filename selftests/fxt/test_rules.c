@@ -81,10 +81,10 @@ static void clock_event(struct words *b, unsigned int name, uint64_t ns)
 	    0x70000001);
 }
 
-/* Makes events of the category "context", whose name is "cat". */
+/* Changes an event's category from "cat" to "context", and its name from "work" to "cat". */
 #define CONTEXTS ((uint64_t)(CAT ^ CONTEXT) << 32 | (uint64_t)(WORK ^ CAT) << 48)
 
-/* A context, as the library writes it: begun, and entered */
+/* The events with which the library begins, ends and runs a context */
 static void context_begin(struct words *b, uint64_t ns, uint64_t id)
 {
 	b->w[with_id(b, ASYNCTRACE_FXT_ASYNC_BEGIN, 1, ns, id)] ^= CONTEXTS;
@@ -507,7 +507,7 @@ static void test_order_of_the_file_is_free(void **unused)
 	words_free(&b);
 }
 
-/* An interrupt on a thread that the session does not record has an event of an operation. */
+/* An interrupt may write an event on a thread whose scheduling the session does not record. */
 static void tracepoint_needs_no_scheduling(void **unused)
 {
 	struct words b = { 0 };

@@ -144,7 +144,7 @@ static void end_file(struct model *m, int file)
 			m->until[file] = m->read[cpu];
 }
 
-/* Begins the next file when any number of rings have been read. */
+/* Begins the next file after a random number of rings was read. */
 static void divide(struct model *m, int file)
 {
 	struct at_compose_options o = { .size = sizeof(o) };
@@ -194,11 +194,11 @@ static void run(struct model *m)
 
 /* --- what a file says -------------------------------------------------------------------- */
 
-/* Times in which the threads did not run, by a file */
+/* The sleeps of the threads between .since and .until, by a file */
 struct seen {
 	const struct model *m;
 	uint64_t since, until;
-	size_t sleeps;		/* that the model has, too */
+	size_t sleeps;		/* in the file and in the model */
 	uint64_t unknown;
 };
 

@@ -35,7 +35,7 @@ struct server {
 	struct tracepoint {
 		uint64_t ns, id;
 		unsigned int cpu, thread;
-	} tracepoints[1000];		/* events that ftrace has and the composer does not */
+	} tracepoints[1000];		/* events that the composer has not got yet */
 	size_t nr_tracepoints;
 	unsigned int strings;
 };

@@ -179,7 +179,7 @@ static void test_A18_blobs_reach_the_file(void **unused)
 	words_free(&b);
 }
 
-/* Records of one word in the file, in such a number that they fill the buffer */
+/* Writes enough records of one word to fill the composer's buffer. */
 static void test_A18_empty_blobs_fill_the_buffer(void **unused)
 {
 	const uint64_t nr = 70000;
@@ -276,8 +276,8 @@ static void test_virtual_threads_have_ids_of_their_own(void **unused)
 }
 
 /*
- * The program gives the time: a time before the session becomes its begin, one in the future is
- * refused.
+ * The program chooses the time. A time before the session becomes the session's begin. A record
+ * with a time in the future is malformed.
  */
 static void test_virtual_time_is_not_in_the_future(void **unused)
 {

@@ -95,7 +95,7 @@ static void name_of_the_kernel_is_kept(void **unused)
 	stream_close(&s);
 }
 
-/* Returns from when on the file says that the thread had its state. */
+/* Returns since when the file says that the thread had its state. UINT64_MAX: since the reading */
 static uint64_t since(uint32_t flags, uint64_t existed, bool recorded)
 {
 	struct asynctrace_provider_info info = { .id = 1, .pid = 100, .salt = 7, .flags = flags };
@@ -130,8 +130,8 @@ static uint64_t since(uint32_t flags, uint64_t existed, bool recorded)
 }
 
 /*
- * The session follows the threads of a provider since its start, or since the provider joined:
- * that is not later than its first record.
+ * The session follows the threads of a provider since the session's start. If the provider joined
+ * late, the session follows them at the latest since the provider's first record.
  */
 static void state_lasts_since_the_session_follows(void **unused)
 {

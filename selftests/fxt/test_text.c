@@ -82,7 +82,7 @@ static void test_repair_is_valid_and_final(void **unused)
 		}
 		assert_int_equal(atc_text_repair(twice, sizeof(twice), once, n), n);
 		assert_memory_equal(once, twice, n);
-		/* Cut: only whole characters, which are a beginning of the text */
+		/* A limit leaves only whole characters, which begin the repaired text. */
 		max = rnd_below(n + 1);
 		len = atc_text_repair(twice, max, s, len);
 		assert_true(len <= max && len + 4 > max);
@@ -91,7 +91,7 @@ static void test_repair_is_valid_and_final(void **unused)
 	}
 }
 
-/* Through the composer, everywhere that text can be */
+/* The composer repairs names, strings, categories and arguments. */
 static void test_all_text_of_a_file_is_repaired(void **unused)
 {
 	struct words b = { 0 };

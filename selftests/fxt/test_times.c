@@ -32,10 +32,10 @@ static int take_chunk(void *arg, const struct asynctrace_chunk *h, const void *p
 	return 0;
 }
 
-/* Number of rounds until times are settled. Several files may begin in that time. */
+/* Number of rounds between two calls of trace_out_settle(), in which several files may begin */
 static int period = 1;
 
-/* A recorder knows only that it has read all from before the present round. */
+/* A recorder knows only that it has read all records from before the present round. */
 static void settle(struct times *m, int round)
 {
 	if (round && round % period == 0)
@@ -128,7 +128,7 @@ static void each_file_of_a_series_has_times(void **unused)
 
 		period = 1 + rnd_below(2 * TIMES_ROUNDS);
 		record(&o, &m, i > 5);
-		/* Compressed, few files are full. */
+		/* Compressed records fill fewer files. */
 		assert_true(o.number >= (i % 2 ? 1 : 3));
 		for (unsigned int file = 0; file <= o.number; file++) {
 			assert_int_equal(stat(path_of(&o, file), &st), 0);

@@ -20,7 +20,7 @@ static struct at_compose_tracepoint event(uint64_t time, int32_t tid)
 	};
 }
 
-/* The ring of tracepoints of CPU 1 */
+/* Returns the counts of the ring of tracepoints, which must be the one of CPU 1. */
 static struct at_compose_counts counts(struct at_compose *c)
 {
 	const struct at_compose_stats *st = at_compose_stats(c);
@@ -294,7 +294,7 @@ static void I5_number_of_no_process_joins_nothing(void **unused)
 	}
 }
 
-/* Each event is added once by a caller that has it twice. */
+/* If a caller adds each event twice, once with each flag, the composer takes it once. */
 static void flags_add_joined_or_other_events(void **unused)
 {
 	static const uint64_t numbers[] = { ID, (uint64_t)OTHER << 44 | 77, 0 };
@@ -312,7 +312,7 @@ static void flags_add_joined_or_other_events(void **unused)
 		t.flags = ASYNCTRACE_COMPOSE_TRACEPOINT_UNJOINED;
 		assert_int_equal(at_compose_add_tracepoint(s.c, &t), joined ? -ENOENT : 0);
 	}
-	/* The time comes first: until it is known, more processes may become known. */
+	/* -EAGAIN, not -ENOENT: until the time is known, more processes may become known. */
 	t = event(s.ticks + 1000, 701);
 	t.flags = ASYNCTRACE_COMPOSE_TRACEPOINT_JOINED;
 	assert_int_equal(at_compose_add_tracepoint(s.c, &t), -EAGAIN);
@@ -336,7 +336,7 @@ static void field_called_operation_joins_only_by_id(void **unused)
 	t.values = v;
 	t.nr_values = 15;
 	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
-	/* Another field joins the event, and needs the place of the last one. */
+	/* The operation's id is in no field: its argument takes the place of the last field. */
 	t.operation = ID;
 	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
 	/* The event's own field "operation" has the joining id now: no field is added. */

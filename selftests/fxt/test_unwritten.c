@@ -21,7 +21,7 @@ struct given {
 	uint64_t malformed[PROVIDERS + 1][RINGS];
 };
 
-/* Gives a chunk and ignores the result. */
+/* Gives a chunk and adds its records to @g. Returns the result of the composer. */
 static int hand_over(struct stream *s, struct given *g, uint32_t provider, uint32_t ring,
 		     struct words *b, uint64_t malformed)
 {
@@ -224,7 +224,7 @@ static void test_records_after_the_last_file_are_counted(void **unused)
 		before = at_compose_stats(s.c)->total.delivered;
 		assert_int_equal(assert_law(s.c, &g, path), 0);
 		assert_int_equal(hand_all(&s, &g, 20), 0);
-		/* Providers that come now are introduced, too. */
+		/* A provider may join after the last file. */
 		give_provider(&s, 3, 300, 7, "late");
 		give_clock(&s, ASYNCTRACE_MOMENT_STOP);
 		assert_int_equal(at_compose_finish(s.c), 0);
@@ -237,7 +237,7 @@ static void test_records_after_the_last_file_are_counted(void **unused)
 		}
 }
 
-/* The previous file is whole and counts, although the next one is full. */
+/* The previous file is whole and its records count, although the next file cannot be written. */
 static void test_earlier_files_stay_counted(void **unused)
 {
 	struct at_compose_options full = { .size = sizeof(full) };

@@ -171,7 +171,7 @@ static void nested(struct stream *s)
 	printf("durations %llu\n", (unsigned long long)count);
 }
 
-/* Only ends, so that a finding names each of them in a line */
+/* Writes only ends: the check prints a line with the name of each end without a begin. */
 static void evil(struct stream *s)
 {
 	struct words b = { 0 };
@@ -187,7 +187,7 @@ static void evil(struct stream *s)
 	words_free(&b);
 }
 
-/* Inline and by index, alone, between others, and three with one name */
+/* Writes arguments with inline names and with indices. Some names occur twice or three times. */
 static void twice(struct stream *s)
 {
 	struct words b = { 0 };

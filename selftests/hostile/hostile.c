@@ -8,7 +8,7 @@
  * scribble	random words all over the mapping
  * positions	positions backwards, far ahead, at each edge; counts; drops
  * forge	well-formed sub-buffers of forged records, and forged names
- * flood		endless news: drops, threads, names
+ * flood		endless new data for the recorder: drops, threads, names
  * cells	random words in the cells of the threads, which switch meanwhile
  * all		each of these, in turns
  * exact		each forged record once among good ones, in a valid sub-buffer; prints

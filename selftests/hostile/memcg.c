@@ -315,7 +315,7 @@ static void I18_session_short_of_memory_delays_no_user(void)
 }
 
 #define MANY	256
-#define SLOW	4096LL		/* limit of the group: it has more and is slowed */
+#define SLOW	4096LL		/* memory.high of the group, which uses more: the kernel slows it */
 #define ANSWERS	50
 
 /* Do all providers join the session soon? */
@@ -397,8 +397,9 @@ static bool said(int pipe)
 }
 
 /*
- * Counts answers that others get until the request is done, up to ANSWERS: none if the request
- * holds the lock while it waits.
+ * Makes requests of another user while the child's slowed request runs. Returns ANSWERS if all were
+ * answered before the slowed request ended. Returns 0 if that ended first: then it held the lock
+ * while it waited for memory.
  */
 static unsigned int answers_in_between(int pipe)
 {
@@ -413,8 +414,9 @@ static unsigned int answers_in_between(int pipe)
 }
 
 /*
- * The memory limit of a user slows three of his requests: one initializes a session, one starts it,
- * and one offers it providers of another session. Other users' requests are answered meanwhile.
+ * The memory limit of a user slows three requests: one initializes a session, one starts another
+ * session, and one ends a session whose providers then join a third one. Requests of other users
+ * are answered meanwhile.
  */
 static void I18_cells_short_of_memory_delay_no_user(void)
 {

@@ -28,7 +28,8 @@ record() {
 	rm -f honest.pid t.fxt log
 	"$DIR"/hostile $3 $SEED > log 2>&1 &
 	hostile=$!
-	# It prints what it has written when it can write.
+	# Start the honest provider after the first line of the hostile one, which "exact" prints
+	# when it has written.
 	timeout -k 5 300 "$AT" record -o t.fxt -m "$1" -b "$2" -s targets -- bash -c '
 		until [ -s log ]; do sleep 0.05; done
 		echo $$ > honest.pid
@@ -40,7 +41,7 @@ record() {
 	alive=$?
 }
 
-# of PID COLUMN: a number of that provider's line in the summary; 3: recorded ...
+# of PID COLUMN: print a number of the provider's line in the summary; 3: recorded, 6: malformed
 of() {
 	awk -v pid="$1" -v column="$2" \
 		'$2 == pid && NF == 6 { gsub(",", ""); print $column; found = 1 } END { if (!found) print "none" }' err
@@ -77,7 +78,7 @@ named() {
 	grep -q "^process $honest \"honest\"" names && ! grep -q '"evil"' names
 }
 
-# A malformed record may have been the end of something: only that is excused.
+# The file must be valid. Allow begins without an end, because the end may be a malformed record.
 valid() {
 	"$AT" validate --allow-open t.fxt >> log 2>&1 && account_holds "$AT" t.fxt >> log 2>&1
 }

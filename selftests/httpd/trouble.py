@@ -105,7 +105,7 @@ def a_client_that_never_reads_is_given_up():
         c.send(get('/5m.bin') * 2)
         c.head()
         # The contents of the socket's buffers arrive, then the end. The client must not read
-        # meanwhile, so only the server can be waited for.
+        # meanwhile, so watch the state of the server's socket.
         while ' 01 ' in conn_states(s.address[1]):
             time.sleep(0.05)
         s.seen[499] += 1

@@ -103,7 +103,8 @@ static const struct setup setups[ALL_SETUPS] = {
 static double added[ALL_SETUPS][PATTERNS];
 
 /*
- * The count may exceed @want by a tenth: between batches each session's worker looks at its rings.
+ * The count may exceed @want by a tenth, because each session's worker wakes up between batches to
+ * check its rings.
  */
 static void expect(const char *what, const struct setup *s, enum pattern pattern,
 		   uint64_t got, uint64_t want)
@@ -169,7 +170,7 @@ static void measure_all(bool process)
 	}
 }
 
-/* The cost depends on whether a task hits others' slots: take the mean of this many pairs. */
+/* A look-up costs more if another task has the slot of the task's hash: average many pairs. */
 #define CROWD_PAIRS	24
 
 /**
@@ -200,7 +201,7 @@ static void *crowd_pair(void *arg)
 	return NULL;
 }
 
-/* Returns the mean ticks of a round. The caller of one pair is not that of another. */
+/* Returns the mean ticks of a round, over CROWD_PAIRS pairs with different threads. */
 static double crowd_mean(const struct setup *s)
 {
 	pthread_t caller[CROWD_PAIRS];

@@ -194,7 +194,7 @@ static void play(struct pair *p, uint32_t *ticks)
 		p->shared->yielding = true;
 		put(p->to[1]);
 	}
-	/* In the first rounds the partner may be at another place. */
+	/* In the first rounds the partner may still be at another point of its loop. */
 	for (unsigned int i = 0; i < WARM_UP; i++)
 		round_trip(p);
 	begin = counter();

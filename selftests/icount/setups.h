@@ -27,13 +27,13 @@ enum {
  * struct setup - a probe or a tracer
  * @key: name in the JSON file
  * @what: name in the table
- * @kind: enum of probes and tracers
- * @events: events that they use, EVENT_*
+ * @kind: enum setup_kind
+ * @events: events that the probe or tracer uses, EVENT_*
  * @process: the partner is another process, which is not traced
  * @sched: enum asynctrace_sched of the session
  * @provider: provider that the session records
  * @flags: enum asynctrace_session_flags of the session
- * @work: work of both tasks for it
+ * @work: work of both tasks for the session
  * @sessions: number of sessions, of which the last one has the counts; 0: one
  * @switches: records of each round's two switches, which show that the measurement is valid
  * @wakings: records of each round's wakeups, by pattern
@@ -57,7 +57,7 @@ struct setup {
 #define PROVIDER_BYSTANDER	"icount-bystander"
 #define PROVIDER_CROWD		"icount-crowd"
 
-/* Registers both providers. Called once, before other threads start. */
+/* Makes the providers of all setups. Called once, before other threads start. */
 void setups_prepare(const char *empty_module);
 
 void setup_on(const struct setup *s);

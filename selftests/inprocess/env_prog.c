@@ -10,8 +10,8 @@
  *	spawn		runs itself with the arguments that follow, and waits for it
  *	fork		makes a child that lives until standard input ends
  *	wait		reads standard input to its end
- * replace FILE	closes all descriptors from 3 on, then opens FILE as each number up to 600
- * more		writes 200,000 more events in 200 parts, 1 ms apart
+ *	replace FILE	closes all descriptors from 3 on, then opens FILE as each number up to 600
+ *	more		writes 200,000 more events in 200 parts, 1 ms apart
  */
 #include <ctype.h>
 #include <fcntl.h>

@@ -42,7 +42,7 @@ void kept_take(const struct tape_event *ev, void *unused)
 	}
 }
 
-/* Insertion, because few events are out of order. */
+/* Sorts by insertion, because few events are out of order. */
 void kept_sort(void)
 {
 	for (unsigned int i = 1; i < nr_kept; i++) {

@@ -43,9 +43,9 @@ bool kept_is(const struct kept *k, uint32_t type, const char *name);
 unsigned int kept_count(uint32_t type, const char *name);
 
 /*
- * Fails the test unless each context (asynctrace/context.h) that has records was made first, ran on
- * one thread at a time, did not run after it was destroyed, and was destroyed once. The events are
- * sorted.
+ * Checks each context (asynctrace/context.h) that was made during the trace. Fails the test if it
+ * ran before it was made, on two threads at a time, or after it was destroyed, or if it was made or
+ * destroyed twice. The events must be sorted.
  */
 void kept_check_contexts(void);
 

@@ -14,8 +14,9 @@ static uint32_t generation;
 static pthread_t tracing;
 
 /*
- * The library's sink numbers no generations of names, because there is one. Its task names
- * have no ring.
+ * Converts the library's chunks to those of the module. rd_take() expects the generation of strings
+ * and the number of threads in .records, and names of tasks in a ring. The library sets neither
+ * number, and its names of tasks are in no ring.
  */
 static int take(void *arg, const struct asynctrace_chunk *chunk, const void *payload)
 {

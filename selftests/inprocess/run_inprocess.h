@@ -7,7 +7,7 @@
 
 #include "run.h"
 
-/* Has the end of the session check that no writer comes later. */
+/* If @linger is true, the end of the session checks that no writer writes after it. */
 void run_linger(bool linger);
 /* Returns the generation of the latest session, modulo 2^16. */
 uint32_t run_generation(void);

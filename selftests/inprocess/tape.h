@@ -115,7 +115,10 @@ void tape_attach(struct tape *t);
 void tape_gate(struct tape *t, bool open);
 /* Starts a thread that reads the rings until the end; circular rings are read at the end only. */
 void tape_roll(struct tape *t);
-/* Closes the gate, waits for this process's writers, and reads to the end. */
+/*
+ * Closes the gate and reads to the end. @attached: tape_attach() was called, so the function waits
+ * for this process's writers before it reads.
+ */
 void tape_end(struct tape *t, bool attached);
 void tape_free(struct tape *t);
 /* Fails the test if a record was torn, miscounted, out of order, unpadded or unnamed. */

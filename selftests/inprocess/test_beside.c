@@ -246,9 +246,9 @@ static uint64_t sum_of(bool begun)
 }
 
 /**
- * struct range - numbers of records that were attempted since a start
- * @low: attempted before the start returned
- * @high: attempted before the start was called
+ * struct range - number of records that were attempted before a start
+ * @low: the most that it can be: attempted before the start returned
+ * @high: the least that it can be: attempted before the start was called
  */
 struct range {
 	uint64_t low;

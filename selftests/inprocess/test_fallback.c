@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The lock of the fallback ring: a writer waits for an owner that runs, and not for one that does
- * not
+ * The lock of the fallback ring: a writer waits while another one holds the lock briefly, and drops
+ * its record if the lock stays held
  */
 #include <time.h>
 

@@ -84,7 +84,7 @@ static void *ask(void *arg)
 	return arg;
 }
 
-/* Cancels threads at different moments in these functions. */
+/* Cancels threads at different moments in the functions that ask() calls. */
 static int all_functions(void)
 {
 	const int rounds = scale("CANCELS", 200);

@@ -415,7 +415,7 @@ static void waiting(void)
 	done("G72_write_beside_another_is_busy");
 
 	pthread_create(&stopper, NULL, stop_it, NULL);
-	/* From now on the recorder is stopping. */
+	/* When the stop has begun, the result changes from -EBUSY to -ESRCH. */
 	while (at_flight_write(fd, &r) == -EBUSY)
 		nanosleep(&ms, NULL);
 	check(r.error == -ESRCH);

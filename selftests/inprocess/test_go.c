@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of Go's runtime/trace, for traces of a program by itself and the flight recorder:
- * doc/statements.md has the names that they have there
+ * Tests of Go's runtime/trace, for traces of a program by itself and the flight recorder.
+ * doc/statements.md has the names of these tests in Go.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -154,7 +154,7 @@ static void sleepers_are_named(void)
 static long rounds;
 static uint64_t refused, traced;
 
-/* Whoever starts a trace finds in its file all that it writes until it stops it. */
+/* A thread that has started a trace must find in the file all records that it wrote meanwhile. */
 static void *start_and_stop(void *writer)
 {
 	const uintptr_t w = (uintptr_t)writer;
@@ -449,7 +449,7 @@ static void log_in_snapshot(void)
 /**
  * struct run - a trace or a recorder that runs
  * @fd: of the trace
- * @from: the first event that is in its files
+ * @from: number of the first event in the files of the trace or recorder
  */
 struct run {
 	bool on;
@@ -506,7 +506,7 @@ static void snapshot(const struct run *r, bool valid)
 	close(fd);
 }
 
-/* Bit i of @order: the trace or the recorder starts or stops in step i. */
+/* In step i, the trace starts or stops if bit i of @order is 1, otherwise the recorder does. */
 static void in_steps(unsigned int order, unsigned int steps)
 {
 	struct run trace = { .fd = -1 }, recorder = { .fd = -1 };

@@ -99,7 +99,7 @@ static void on_crash(int sig)
 	forbidden = false;
 	while (unused < FRAME + STACK && stack[unused] == 0xa5)
 		unused++;
-	/* Not with a sanitizer, whose functions need more stack. */
+	/* Skip this with a sanitizer, whose functions need more stack. */
 #ifdef OWN_ALLOCATOR
 	if (!unused)
 		_exit(3);
@@ -192,7 +192,7 @@ static void on_timer(int sig)
 		delivered = r.delivered;
 }
 
-/* Starts, stops, traces, allocates and writes files while the timer interrupts it. */
+/* Allocates, writes a file or writes events, at random, while the timer interrupts it. */
 static void work(uint32_t *x)
 {
 	static uint64_t number;

@@ -26,7 +26,7 @@
 
 /* --- recorded events --------------------------------------------------------------------- */
 
-/* Counts of records by type. The operation's number identifies it. */
+/* Counts of records by type. The argument "number" identifies an operation. */
 static struct {
 	uint64_t of[ASYNCTRACE_FXT_EVENT_TYPES];
 	uint8_t *begun, *ended;	/* by number of the operation */
@@ -333,7 +333,8 @@ static void forks(void)
 /* --- no system calls ---------------------------------------------------------------------- */
 
 /*
- * From now on the process may only exit. SECCOMP_MODE_STRICT would also forbid to read the counter.
+ * Forbids all system calls except exit(2). SECCOMP_MODE_STRICT would also forbid reading the
+ * counter. Returns 0, or -1 after an error.
  */
 static int forbid_all(void)
 {
@@ -410,8 +411,8 @@ int main(void)
 	signals(events);
 	forks();
 	/*
-	 * Not with a sanitizer: ASan considers frames of a cancelled thread as in use, and
-	 * sanitizers make system calls.
+	 * Skip these tests with a sanitizer: ASan considers frames of a cancelled thread as in use,
+	 * and sanitizers make system calls.
 	 */
 	if (!SANITIZED) {
 		cancellations();

@@ -2,9 +2,9 @@
 /*
  * A signal handler that writes a record when a thread is at any instruction of its first record
  *
- * The handler's record is then the thread's first one, and what the interrupted code has read about
- * the thread before is old. Each process of this test traces itself and is stopped one instruction
- * later than the process before it.
+ * The handler's record is then the thread's first one. The interrupted code may have read fields of
+ * the thread that the handler's record has changed. Each process of this test traces itself and is
+ * stopped one instruction later than the process before it.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A record whose clock was read before a trace or the flight recorder joined the rings of the
- * other, and that was published after that
+ * Records that are being written while a trace starts beside a running flight recorder, or a
+ * recorder beside a running trace: their clock is read before the start, and they are published
+ * after it
  *
- * The critical sections of this flavour wait between the two (AT_TEST_HOOKS). A preemption
- * restarts them and reads the clock again. So the writer has a real-time priority, if it may. An
- * interrupt may nevertheless restart it, so there are several rounds.
+ * The critical sections of this build wait before they publish a record (AT_TEST_HOOKS). A
+ * preemption restarts a section, which then reads the clock again. So the writer has a real-time
+ * priority, if that is allowed. An interrupt may still restart it, so there are several rounds.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -115,7 +115,7 @@ static void delays(void)
 	done("H10_delays_have_order_and_percentiles");
 }
 
-/* The largest delay of a class is at most an eighth above each delay in it. Stores exact delays. */
+/* A percentile is the largest delay of a class: at most an eighth above its other delays. */
 static void classes(void)
 {
 	static struct at_loop l = ASYNCTRACE_LOOP_INIT("classes");
@@ -126,7 +126,7 @@ static void classes(void)
 		at_loop_enable(&l);
 		at_loop_poll_begin(&l);
 		at_loop_poll_end(&l);
-		/* As if the work had begun so long ago */
+		/* Pretend that the work began @ns ago. */
 		l.since_ = now_ns() - ns;
 		at_loop_poll_begin(&l);
 		{
@@ -179,7 +179,7 @@ static void utilisation(void)
 	d = at_loop_utilization_since(&loop, &before);
 	check(d.idle == after.idle - before.idle && d.active == after.active - before.active);
 	check(d.idle >= 5 * MS && d.active >= 10 * MS);
-	/* No time is counted twice, and only the wait before the first round is missing. */
+	/* No time is counted twice. */
 	check(d.idle + d.active <= to - from + MS, "%llu of %llu ns",
 	      (unsigned long long)(d.idle + d.active), (unsigned long long)(to - from));
 	check(d.utilization > 0 && d.utilization < 1 &&

@@ -311,7 +311,7 @@ static void records(void)
 	check(nr_kept == 6 && kept_is(&kept[2], ASYNCTRACE_FXT_DURATION_END, "mark-sweep-compact"));
 	check(kept_count(ASYNCTRACE_FXT_DURATION_BEGIN, "trim") == 1 &&
 	      kept_count(ASYNCTRACE_FXT_DURATION_END, "trim") == 1);
-	/* A collection that begins in one trace and ends in another is not recorded. */
+	/* The end of a collection is recorded only if the trace has recorded its begin. */
 	at_collection_begin("scavenge", 0, NULL);
 	kept_begin(NULL);
 	at_collection_end(NULL);

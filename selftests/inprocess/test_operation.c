@@ -340,7 +340,7 @@ static void jumps(void)
 	done("H8_end_of_a_scope_ends_those_that_a_jump_left");
 }
 
-/* The scope is open while one run ends and another begins. */
+/* The scope is open while one trace ends and another begins. */
 static void over_runs(void)
 {
 	struct at_entered before, during, inner;
@@ -360,7 +360,7 @@ static void over_runs(void)
 	check(nr_kept == 2 && event_is(1, END, "inner", "operation", NONE), "%u", nr_kept);
 	done("G44_region_of_one_run_has_no_end_in_the_next");
 
-	/* The scope of the first run is left in the third one. */
+	/* A scope of one trace is left in the next one, after a jump out of two scopes there. */
 	kept_begin(NULL);
 	TRACE_REGION_BEGIN(&during, "operation", "during");
 	kept_end();

@@ -226,7 +226,7 @@ static void texts(void)
 	done("U12_strings_pointers_and_12_arguments");
 }
 
-/* A program passes JSON to its probes, or what a failed serialiser left: nothing, or much. */
+/* A program passes JSON, or after a failure an empty text, NULL, or a text that is too long. */
 static void json(void)
 {
 	static char much[1 << 17];
@@ -307,7 +307,7 @@ EACH_TEN(TEN)
 
 static void (*const tens[])(void) = { EACH_TEN(NAME_TEN) };
 
-/* Passes by the first @n sites. */
+/* Runs the first @n sites. */
 static void pass_sites(unsigned int n)
 {
 	for (unsigned int i = 0; i < n / 10; i++)
@@ -427,7 +427,7 @@ static void children(void)
 
 static pthread_barrier_t barrier;
 
-/* Threads attach to the same probe at the same time. */
+/* Threads reach the same probe for the first time at the same time. */
 static void *attach_and_probe(void *unused)
 {
 	(void)unused;

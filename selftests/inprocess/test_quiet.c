@@ -172,7 +172,7 @@ static bool be_strict(void)
 	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
 }
 
-/* Each kind once, so that its names are known; then the rest without system calls */
+/* Runs each kind once, so that its names are known. Then runs all kinds without system calls. */
 static void child(long n)
 {
 	for (size_t k = 0; k < KINDS; k++)
@@ -194,7 +194,7 @@ static void ignore(const struct tape_event *ev, void *unused)
 	(void)unused;
 }
 
-/* The records that the kinds write, if each kind runs once */
+/* Returns the number of records that the kinds write if each kind runs once. */
 static uint64_t records_of_one_round(void)
 {
 	const struct tape_options o = { .mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 1 << 20 };
@@ -241,7 +241,7 @@ static void quiet(bool on, long n)
 	t.strangers = 0;
 	tape_check(&t);
 	sum = t.result.delivered + t.result.overwritten;
-	/* Records without a category come in any case. */
+	/* If another category is recorded, only the blob is, which has no category. */
 	check(on ? sum == each * n && !t.result.dropped : sum == (uint64_t)n,
 	      "%llu of %llu records", (unsigned long long)sum, (unsigned long long)(each * n));
 	tape_free(&t);

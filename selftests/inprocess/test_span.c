@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests of Rust's tracing crate and of Fuchsia's trace engine, for programs that trace
- * themselves: doc/statements.md has the names that they have there
+ * themselves. doc/statements.md has the names of these tests there.
  */
 #include <errno.h>
 #include <dirent.h>
@@ -89,7 +89,7 @@ static void *enter_too(void *id)
 	return NULL;
 }
 
-/* Entered by two threads at once, twice by one of them, and again after it had been left. */
+/* An operation is entered by two threads at once, twice by one of them, and again later. */
 static void entered_many_times(void)
 {
 	struct at_operation op;
@@ -196,7 +196,7 @@ static void *write_on(void *arg)
 	return arg;
 }
 
-/* Events of this thread, which began when the gate was open, and of others in the same sites */
+/* Fails if an event is not named @wanted, or if not exactly 10 have a number from @first on. */
 static void check_level(const char *wanted, uint64_t first)
 {
 	unsigned int mine = 0, wrong = 0;
@@ -283,7 +283,7 @@ static void new_sites(void)
 	}
 }
 
-/* A site that was reached while its category was off must not keep that. */
+/* A site that was first reached while its category was off must not stay off. */
 static void missed_sites(void)
 {
 	const long rounds = scale("SESSIONS", 100);
@@ -315,7 +315,7 @@ static void in_file(uint64_t n, const char *text)
 	TRACE_ASYNC_INSTANT("engine", "numbered", n, "text", TA_STRING(text));
 }
 
-/* The oldest are gone; those that stay have their names, and their thread. */
+/* The oldest events are overwritten. The others still have their names and texts. */
 static void circular_mode(void)
 {
 	uint64_t last = 0;
@@ -340,7 +340,7 @@ static void circular_mode(void)
 	done("P41_circular_ring_keeps_the_latest_and_names");
 }
 
-/* Full twice over before it is read: the first records are there, and those after the reading. */
+/* A ring that was full takes records again after it was read, and keeps the first ones. */
 static void streaming_mode(void)
 {
 	uint64_t dropped;
@@ -363,7 +363,7 @@ static void streaming_mode(void)
 	done("P42_streaming_ring_goes_on_when_it_is_read");
 }
 
-/* Full for good: the stop succeeds, and the ledger has the drops. */
+/* A ring that stays full: the stop succeeds, and the dropped records are counted. */
 static void shutdown_when_full(void)
 {
 	pin(nth_cpu(0));
@@ -377,7 +377,7 @@ static void shutdown_when_full(void)
 	done("P40_P43_full_ring_stops_and_counts_its_drops");
 }
 
-/* The largest record goes through, and one word more is dropped: as large as a sub-buffer. */
+/* The largest blob is recorded. A blob that is one word larger is dropped. */
 static void maximum_record(void)
 {
 	static char blob[TRACE_MAX_BLOB_SIZE + 8];

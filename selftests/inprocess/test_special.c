@@ -313,7 +313,7 @@ static void declared(void)
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_ASYNC_BEGIN, "special", many, 9, args,
 				 TRACE_NUM_ARGS(args));
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_INSTANT, "special", "", 9, none, 0);
-		/* Neither is a valid event: both are dropped. */
+		/* None of these three events is valid: all are dropped. */
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_DURATION, "special", "d", 9, none, 0);
 		ASYNCTRACE_EVENT(11, "special", "d", 9, none, 0);
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_INSTANT, "special", "d", 9, args, 16);

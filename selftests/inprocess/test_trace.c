@@ -358,7 +358,7 @@ static int allocates(int arg)
 	return 0;
 }
 
-/* The thread allocates most when a trace begins: fork at that time. */
+/* The trace's thread allocates most when a trace begins: fork at that time. */
 static void fork_while_allocating(void)
 {
 	const int rounds = scale("FORKS", 50);
@@ -377,7 +377,7 @@ static void fork_while_allocating(void)
 }
 #endif
 
-/* A full pipe without a reader blocks the thread in write(2), but must not block fork(). */
+/* A full pipe without a reader blocks the trace's thread in write(2). fork() must not block. */
 static int fork_with_full_pipe(int fd)
 {
 	struct at_trace_options o = { .size = sizeof(o), .ring_size = 1 << 20 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of unique ids: all users of an id get the same number, and each id has another one
+ * Tests of unique ids: all users of an id get the same number, and different ids have different
+ * numbers
  */
 #include <pthread.h>
 #include <signal.h>

@@ -135,7 +135,7 @@ static uint64_t reg_of(const ucontext_t *uc, const char *name, size_t len)
 	return 0;
 }
 
-/* $5, %rdi, 16(%rsp), 16(%rsp,%rax,8) */
+/* Returns the value of an operand such as $5, %rdi, 16(%rsp) or 16(%rsp,%rax,8). */
 static uint64_t value_of(const ucontext_t *uc, const char *at)
 {
 	char base[8] = "", index[8] = "";

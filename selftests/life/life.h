@@ -43,8 +43,8 @@ struct life {
 	/**
 	 * struct life_process - a process, also after execve(2)
 	 * @pid: process id in the namespace of the program that runs the cases
-	 * @begun: number of records before whose macro it has been counted
-	 * @ended: number of records whose macro has returned
+	 * @begun: number of records, counted before the macro of each
+	 * @ended: number of records, counted after the macro of each
 	 * @files: number of traces of its own
 	 * @delivered: records in these traces, by their accounting
 	 * @lost: records that these traces dropped or overwrote

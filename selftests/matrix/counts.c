@@ -52,7 +52,7 @@ __attribute__((unused)) static uint64_t id(uint64_t *last)
 	return ++*last;
 }
 
-/* A counter needs at least one number, which it adds itself. */
+/* A counter needs at least one number, so each call of COUNTER() passes the pair "0" first. */
 #define COUNTER(...) TRACE_COUNTER("counts", "counter", 9, __VA_ARGS__)
 #define DECLARED(...) \
 	do { \

@@ -15,7 +15,7 @@
 #define THREADS	4
 #define ROUNDS	250
 
-/* The texts are destroyed when the block ends. */
+/* Overwrites the text before the durations end: they must have copied it when they began. */
 static void scopes(int depth)
 {
 	char text[16];

@@ -152,7 +152,7 @@ static void send_batch(bool to_module)
 
 /* --- ordinary work ----------------------------------------------------------------- */
 
-/* System calls of the same kinds that requests to the module consist of */
+/* Makes system calls of the same kinds as a program that makes requests to the module. */
 static void work(void)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -373,7 +373,7 @@ static void strides(void)
 		if (hostile) {
 			session("strider", ASYNCTRACE_SCHED_TARGETS);
 		} else {
-			/* Zaps the pages in all children, as the end of a session does. */
+			/* Unmaps the pages in all children, as the end of a session does. */
 			madvise(strider.rw, strider.rw_size, MADV_REMOVE);
 			work();
 		}

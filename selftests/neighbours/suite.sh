@@ -36,8 +36,8 @@ else
 	declare -A counts=([names]=1024 [high]=24 [strides]=6 [threads]=1000
 		[brief]=1000 [quota]=8 [fifo]=4)
 fi
-# Requests are slow with patterns over many providers, above memory.high, and if they zap the
-# pages of many children.
+# Requests are slow with patterns over many providers, above memory.high, and if they unmap
+# the pages of many children.
 declare -A times=([names]=2 [high]=6 [strides]=10 [all]=6)
 attacks="names high strides threads brief quota fifo"
 [ $# -gt 0 ] || set -- $attacks all
@@ -165,7 +165,8 @@ run_attack() {
 	echo 0 > /proc/sys/kernel/hung_task_timeout_secs
 }
 
-# Set it only now: with the limit, getting ready would take minutes.
+# constrain HIGH QUOTA: set limits of memory and CPU time. Call this only when the attackers are
+# ready, because with the limits that would take minutes.
 constrain() {
 	echo $1 > $group/attackers/high/memory.high
 	echo "$2 100000" > $group/attackers/quota/cpu.max

@@ -50,8 +50,7 @@ async function startEngine() {
 		send() { this.response = wasm; }
 	}
 	// If a module with 64-bit memory compiles (node 24), the bundle uses the 64-bit build,
-	// which
-	// the package lacks: refuse the module that it uses to find out.
+	// which the package lacks. So refuse the small module with which the bundle tests that.
 	function Module(bytes) {
 		if (bytes.length === wasm.length)
 			return module;
@@ -67,9 +66,8 @@ async function startEngine() {
 		id = 'asynctrace';
 		mode = 'WASM';
 		port = { postMessage: (data) => this.onRpcResponseBytes(data) };
-		// Request and reply are one synchronous call. The engine warns of unknown reply
-		// fields on
-		// every query.
+		// Request and reply are one synchronous call. Be quiet meanwhile, because the
+		// engine warns of unknown fields of the reply on every query.
 		rpcSendRequestBytes(data) {
 			const { warn } = console;
 			console.warn = quiet;

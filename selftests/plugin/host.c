@@ -28,7 +28,7 @@ static void *member(void *arg)
 	plug_write(RECORDS);
 	pthread_barrier_wait(&written);
 	pthread_barrier_wait(&unloaded);
-	/* The kernel reads them when a thread sleeps and wakes up. */
+	/* When the thread wakes up, the kernel reads the description of its critical section. */
 	for (int i = 0; i < 20; i++)
 		nanosleep(&moment, NULL);
 	return arg;

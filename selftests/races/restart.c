@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Sessions that start and end as fast as possible while threads write, with each critical moment
- * between the two made longer
+ * between the end of a session and the start of the next made longer
  *
  * No event of one session may be in the next, no record may be torn or lost without being counted.
  * With the fix for a moment switched off, the same test must find spoiled sessions. probes.c does
@@ -54,7 +54,7 @@ static uint32_t state, generation, spin;
 
 /* --- the provider ---------------------------------------------------------------- */
 
-/* Writers of a run: their numbers begin anew in each run. */
+/* Returns a thread's number as a writer. It differs by run: events are numbered anew in each. */
 static uint32_t writer_of(uint32_t thread, uint32_t gate)
 {
 	return thread + THREADS * (gate % GENERATIONS);

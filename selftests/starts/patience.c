@@ -35,7 +35,7 @@
 /* PATIENCE_THREADS: all of them must be waiting before the first one loses its patience. */
 static unsigned int others;
 
-/* CPU time that the registering thread uses in open(2): more than idle threads are waited for */
+/* Seconds of CPU time used in open(2): longer than others wait for a thread that sleeps there */
 #define WORK_S		3
 
 static struct {

@@ -90,7 +90,8 @@ static pid_t provider(struct shared *s, const char *name)
 }
 
 /*
- * Returns the categories that the provider's sites call enabled, and checks that they write those.
+ * Makes the provider write an event of each category. Returns the categories that its sites call
+ * enabled.
  */
 static uint32_t turn(struct shared *s)
 {
@@ -348,10 +349,7 @@ static void ignored(void)
 		ktap_bail("%s", at_ctl_error(ctl));
 }
 
-/*
- * --- accounting during a storm of updates
- * ----------------------------------------------------------
- */
+/* --- accounting during a storm of updates ------------------------------------------------- */
 
 static __thread struct {
 	volatile bool writing;
@@ -450,9 +448,9 @@ static void storm_event(const struct rd_event *ev, void *arg)
 }
 
 /*
- * @us: the reader and the writers sleep about so long, so that nothing is lost; 0: they do not
- *	sleep. Nothing counts attempts of the category "flip", which is sometimes off. Therefore
- *	"flip" is never on if events are lost.
+ * Updates the session again and again while threads write. @us: microseconds that the reader and
+ * the writers sleep, so that nothing is lost; 0: they do not sleep. Attempts of the category "flip"
+ * are not counted. Therefore no update enables "flip" if events may be lost.
  */
 static void storm(uint32_t mode, const char *how, uint64_t ring_size, unsigned int us)
 {

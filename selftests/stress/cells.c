@@ -56,7 +56,10 @@ static const struct {
 	[PAGE] = { "page", PAGE_FAULT },
 };
 
-/* From @after on, until the next one, the thread works on @id. It began to enter it at @before. */
+/*
+ * The thread began to enter the operation @id at @before. It works on @id from @after to the next
+ * turn.
+ */
 struct turn {
 	uint64_t before, after;
 	uint64_t id;
@@ -297,7 +300,7 @@ static void *thread(void *number)
 		 * the thread's operation.
 		 */
 		TRACE_INSTANT("cells", "round", TRACE_SCOPE_THREAD);
-		/* It may have been given the CPU long ago, and then have no operation. */
+		/* Log no operation from time 0 on: a switch may be older than the first turn. */
 		next_turn(l, 0, NOTHING, 0);
 		if (n == HELPER) {
 			help(l, &rng);
@@ -405,7 +408,10 @@ static void note_first(const char *what, const uint64_t *w, uint64_t got, const 
 		 kinds[t->kind].name);
 }
 
-/* @id: of the record, 0: it has none. @late: the thread may go on before the id is read */
+/*
+ * Checks an id of a record. @id: 0 if the record has none. @late: the thread may enter its next
+ * operations before the kernel reads the id.
+ */
 static void check_id(const char *what, const uint64_t *w, uint64_t tid, uint64_t id, bool late)
 {
 	const struct log *l = log_of(tid);

@@ -206,7 +206,7 @@ static void *worker(void *arg)
 	struct report *r = arg;
 
 	report_begin(r);
-	/* On a machine that stands still for a while a sleep may end before it begins. */
+	/* Repeat: if the machine stands still, a timer may expire before the thread sleeps. */
 	do
 		sleep_us(1000);
 	while (switches() == r->switches);

@@ -380,7 +380,7 @@ static void law(uint32_t mode, uint32_t us, bool pausing, uint32_t sched)
 		must(!pthread_create(&reading.thread, NULL, read_on, &reading));
 	/*
 	 * On a slow machine a run may end before a writer wrote, and the reader may read all before
-	 * a clear. So the first clear finds these events, which the reader may not read before.
+	 * a clear. So write events now, and lock out the reader until the first clear finds them.
 	 */
 	pthread_mutex_lock(&reading.lock);
 	start_with(&run, ASYNCTRACE_DISPOSITION_RETAIN);

@@ -91,7 +91,7 @@ uint32_t delay_turns(uint32_t us)
 		;
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	ns = (b.tv_sec - a.tv_sec) * 1000000000ULL + b.tv_nsec - a.tv_nsec;
-	/* The loop above also stores; the library's loop only loads. */
+	/* Twice as many turns: the loop above also stores, the library's loop only loads. */
 	return us * 1000ULL * 2000000 / ns * 2;
 }
 

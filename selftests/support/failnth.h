@@ -50,7 +50,7 @@ void state_show(const struct state *is, const struct state *want);
 
 /**
  * enum fail_flags - properties of an operation
- * @FAIL_QUIET: may succeed without the memory, and reports what is missing elsewhere
+ * @FAIL_QUIET: may succeed without the memory, and reports elsewhere what is missing
  * @FAIL_DUMB: may be done although its answer is lost (-EFAULT, -ENOBUFS)
  * @FAIL_FREE: allocates nothing; only copying can fail
  * @FAIL_SETTLE: must begin after the probes of earlier sessions are gone

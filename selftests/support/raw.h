@@ -75,7 +75,7 @@ uint64_t raw_write(const struct raw_provider *p, uint32_t ring, unsigned int rec
  * @buf: memory of the request
  * @text: of the extended ack, or empty
  * @bad: type of the attribute that the ack blames; 0: none
- * @missing: type of the attribute that the ack misses; 0: none
+ * @missing: type of the attribute that the request lacks by the ack; 0: none
  * @replies: number of messages in the answer, without the ack
  * @reply: the last message
  */

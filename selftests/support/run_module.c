@@ -111,7 +111,7 @@ pid_t run_tracing(const char *name, void (*fn)(void))
 	_exit(0);
 }
 
-/* The lock is in the memory of a provider that lives for a few sessions only. */
+/* Leaves the lock alone: it is in the memory of a provider, which ends after a few sessions. */
 void run_forget_killed(void)
 {
 }

@@ -15,7 +15,7 @@
 #define BREAK		0xccul
 #define BREAK_MASK	0xfful
 #define PC_AFTER_BREAK	1	/* relative to the instruction */
-#define TRAP_BYTES	0	/* that the tracer has to skip */
+#define TRAP_BYTES	0	/* bytes of STEPPER_TRAP() that the tracer has to skip */
 #elif defined(__aarch64__)
 #define PC(regs)	((regs).pc)
 #define BREAK		0xd4200000ul

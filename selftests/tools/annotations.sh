@@ -23,12 +23,12 @@ all() {
 	jq -rs "$1" <out
 }
 
-# id NAME [N]: of the N-th operation that the program names so
+# id NAME [N]: print the id of the N-th operation that the program printed as NAME
 id() {
 	sed -n "s/^$1 \(0x[0-9a-f]*\)$/\1/p" said | sed -n "${2:-1}p"
 }
 
-# parts: depth, kind and name of each part of the tree in "out"
+# parts: print depth, kind and name of each part of the tree in "out"
 parts() {
 	all 'map("\(.depth) \(.kind) \(.what | sub("^ +"; ""))") | join(", ")'
 }
@@ -77,7 +77,7 @@ check regions report collections.fxt regions
 check "5 in all" [ "$(all 'map(select(.region == "gc/collect"))[0].count')" = 5 ]
 end
 
-# collections ID: the collections in the tree of the operation, in "out"
+# collections ID: write the collections in the tree of the operation to "found"
 collections() {
 	report overlaps.fxt tree "$1" && jq -c 'select(.kind == "collection")' <out >found
 }
@@ -105,7 +105,7 @@ def event(pid, *rest, **more):
     machine.PID = pid
     return machine.event(*rest, **more)
 
-# event() writes the category "app".
+# event() always writes the category "app": replace text() meanwhile.
 real = machine.text
 def memory(kind, pid, ns, tid):
     machine.text = lambda s: real("memory" if s == "app" else s)
@@ -150,7 +150,7 @@ check "two places, and a function without" [ \
 kind() { # LINE FILTER
 	all 'map(select(.place | endswith(":'"$1"'")))[0] | '"$2"
 }
-# recurse(2) is 3 regions within each other, of which TOTAL has only the outermost one.
+# recurse(2) begins 3 regions within each other. The total time counts only the outermost one.
 check "a place within itself counts once" [ "$(kind "$inner" '.total_ns == .self_ns')" = true ]
 check "a place within another one counts" [ "$(kind "$outer" '.total_ns > .self_ns')" = true ]
 check "names as before" [ "$(all 'map(select(.region == "task/place") | .count) | add')" = 5 ]

@@ -40,13 +40,14 @@ for mode in oneshot circular streaming; do
 	end
 done
 
-# Scheduling records that the kernel dropped, of providers whose line begins with $1
+# kernel_dropped NAME: print how many scheduling records of provider NAME the kernel dropped, by
+# the summary in "err"
 kernel_dropped() {
 	awk -v who="$1" '/^  .kernel. DROPPED OF/ { on = 1 }
 		on && $1 == who { gsub(",", ""); n = $3 } END { print n + 0 }' err
 }
 
-# Their sum by "status" of a session
+# drops_of_session NAME: status says that the kernel dropped records of the provider in the session
 drops_of_session() {
 	"$AT" status --json | python3 -c 'import json,sys
 for s in json.load(sys.stdin)["sessions"]:

@@ -28,7 +28,8 @@ same() {
 	diff want "$1" > err
 }
 
-# 0x33 is the default. Without any kind of memory, a dump still has memory that has a name.
+# 0x33 is the default filter. Filter 0 excludes all kinds of memory, but the kernel always includes
+# mappings that a driver has named, such as the cells.
 for filter in 0x33 0; do
 	begin "core dump has the cells, filter $filter"
 	check crash crash $filter

@@ -12,9 +12,10 @@ here=$(cd "${0%/*}" && pwd)
 . "$here/lib.sh"
 scratch
 
-# compare FILE...: print "COMPARED NEAR FAR WITHOUT SCOPES". The scheduler, which counts for the
-# program, looks at its clock a little before the switch is recorded. In a machine that stands still
-# meanwhile, these are milliseconds. So some times are far from what the program measured.
+# compare FILE...: print "COMPARED NEAR FAR WITHOUT SCOPES", which are numbers of durations. The
+# scheduler counts the program's CPU time until it reads its clock, shortly before the switch is
+# recorded. If a virtual machine stops in between, both times differ by milliseconds. So some times
+# of the recorder are far from those of the program.
 compare() { # FILE...
 	local f
 
@@ -46,7 +47,8 @@ compare() { # FILE...
 		END { print compared + 0, near + 0, far + 0, without + 0, scopes + 0 }'
 }
 
-# all_agree FILE: each of the 4 * TURNS * 4 durations has a time, and the times agree
+# all_agree FILE TURNS: each of the 4 * TURNS * 4 durations has a time, and at most a tenth of the
+# compared times are far from the program's
 all_agree() { # FILE TURNS
 	local compared near far without scopes
 

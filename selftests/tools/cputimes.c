@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program to record: each duration has the CPU time that the program has measured in it. Each
- * turn of a thread is an operation.
+ * A program to record: its durations "outer" and "inner" have the CPU time that the program has
+ * measured in them, its scopes have none. Each turn of a thread is an operation.
  *
  * usage: cputimes [TURNS]
  */

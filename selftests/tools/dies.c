@@ -25,7 +25,7 @@ static void *work(void *arg)
 	TRACE_OPERATION_BEGIN(&outer, "dies", "outer", "number", number);
 	TRACE_OPERATION_SCOPE(outer.id, "dies", "work");
 	TRACE_OPERATION_BEGIN(&inner, "dies", "inner");
-	/* Crash while every other thread is in the inner operation, and the rest have left it. */
+	/* At the crash, threads with odd numbers are in the inner operation, the others left it. */
 	{
 		TRACE_OPERATION_SCOPE(inner.id, "dies", "work");
 		if (number % 2) {

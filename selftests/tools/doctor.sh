@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# asynctrace doctor on a healthy machine and on others: what it finds, whom it names, and that it
-# suggests a remedy for each failure. Needs root; loads and unloads the module.
+# asynctrace doctor on a healthy machine and on others: what it finds, what it names as the cause,
+# and that it suggests a remedy for each failure. Needs root; loads and unloads the module.
 #
 # usage: doctor.sh ASYNCTRACE PROVIDER FORBID MODULE.ko
 set -u
@@ -47,7 +47,7 @@ examine() {
 	check "nothing can be recorded" [ "$(jq .can_record out)" = false ]
 }
 
-# Without the module's file, asking for the device does not load the module.
+# Hide the module's file, so that opening the device does not load the module.
 mount -t tmpfs none "/lib/modules/$(uname -r)"
 insmod "$KO" || exit 1
 
@@ -139,7 +139,7 @@ check remedy remedy device "remove it"
 rm /dev/asynctrace
 end
 
-# installed FILE: modprobe would take FILE: asynctrace.ko, compressed as its name says
+# installed FILE: install asynctrace.ko as FILE for modprobe, compressed as the name says
 installed() {
 	case $1 in
 	*.gz)	gzip -kf asynctrace.ko ;;
@@ -162,7 +162,7 @@ check file text module "$dir/asynctrace.ko is not loaded"
 check remedy remedy module "modprobe asynctrace"
 end
 
-# From here on, no module can be loaded.
+# From here on, the kernel refuses modules without a signature.
 enforce=/sys/module/module/parameters/sig_enforce
 if ! echo 1 2>err >$enforce; then
 	echo "# $enforce: $(cat err): signatures are left out"

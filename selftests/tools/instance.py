@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# instance.py ASYNCTRACE FILE TEXT [--all PID...] -- NAME...: does a trace have the same events of
-# the kernel's tracepoints as another ftrace instance, whose text is in TEXT? That instance recorded
-# all threads, before the recording and after it.
+# instance.py ASYNCTRACE FILE TEXT [--all PID...] -- NAME...: does the trace FILE have the same
+# events of the kernel's tracepoints as another ftrace instance, whose text is in TEXT? That
+# instance recorded all threads, from before the recording until after it.
 #
 # For each name of an event and each thread, or the idle task of a CPU, the events of FILE must be
 # consecutive events of TEXT, with the same values. Events of several names may be in another

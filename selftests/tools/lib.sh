@@ -7,7 +7,7 @@
 
 NOBODY="setpriv --reuid 65534 --regid 65534 --clear-groups"
 
-# From here on in a new directory that all users may write
+# Change to a new directory that all users may write. It is removed at the exit.
 scratch() {
 	work=$(mktemp -d)
 	trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
@@ -30,7 +30,8 @@ says() {
 	grep -qF -e "$1" err
 }
 
-# valid FILE [OPTION]: use --allow-open if records were lost
+# valid FILE [OPTION]: the file breaks no rule, and the account of each operation equals its
+# latency. OPTION is --allow-open if records were lost.
 valid() {
 	{ "$AT" validate ${2-} "$1" && account_holds "$AT" "$1"; } >out 2>&1 ||
 		{ cat out >>err; false; }
@@ -65,7 +66,7 @@ is() {
 	[ "$(json "$2")" = "$1" ] || { echo "($2 is $(json "$2"), not $1)" >>err; false; }
 }
 
-# Print the events of programs in these files, by the dump.
+# Print the number of events of provider.c in these files.
 events_in() {
 	local f
 

@@ -5,7 +5,7 @@
 #
 # usage: lint_traces.py DIRECTORY
 #
-# Writes LINT-N.fxt for the numbers N that matter.
+# Writes LINT-CASE.fxt for each case, for instance self-wake-11-of-21.fxt.
 
 import os
 import sys

@@ -215,13 +215,13 @@ server=$(grep -l "handle" two.*.fxt)
 check logs report "$server" logs
 check "3 logs of the client's traces" [ "$(all 'map(.message | sub("of trace "; "")) | join(" ")')" = \
 	"$(sed -n 's/^client: trace \([0-9a-f]*\) .*/\1/p' said | tr '\n' ' ' | sed 's/ $//')" ]
-# The client's operation begins in the other file: its parts have its id.
+# The client's operation begins in the other file, but its child in this file has its id.
 check tree report "$server" tree "${call#* }"
 check "the child is found" [ "$(all 'map("\(.depth) \(.what | sub("^ +"; ""))") | .[0:2] | join(", ")')" = \
 	"0 ?, 1 rpc/handle" ]
 end
 
-# The latest event is done first, by two threads; each is done after 2 ms times its number.
+# Two threads finish the events in reverse order. To finish event N takes 2 ms times N.
 begin "U5_probes_with_one_id_are_an_operation"
 check run env ASYNCTRACE_OUT=uid.fxt "$EXAMPLES/uid" 2>err
 check valid valid uid.fxt

@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 		flood = atol(argv[6]);
 	at_provider_announce((const struct at_category[]){
 		{ "http", "requests" }, { "disk", "what they wait for" } }, 2);
-	/* While another thread registers the process, events are lost. */
+	/* Register first: threads may drop events while another thread registers the process. */
 	at_provider_register(NULL);
 	for (int i = 0; i < threads; i++)
 		if (pthread_create(&thread[i], NULL, run, NULL))

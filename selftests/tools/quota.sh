@@ -48,7 +48,8 @@ check "summary" status 0 "$AT" report --json t.fxt summary
 check "one cgroup" is 1 .throttled
 end
 
-# The recorder reads no records before the end, so it lists the providers.
+# In this mode the recorder reads no records before the end. It finds processes in the list of
+# providers.
 begin "circular mode records throttling"
 check record status 0 burn -m circular -o t.fxt
 check "intervals" explains_the_quota t.fxt
@@ -59,7 +60,7 @@ check record status 0 burn -o t.fxt --slower-than 'burn>1ms'
 check "intervals" explains_the_quota t.fxt
 end
 
-# The program has registered when the quota is set.
+# Set the quota after the program has registered.
 set_quota_later() {
 	until "$AT" providers --json | grep -q '"burn"'; do
 		sleep 0.1

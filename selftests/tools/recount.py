@@ -188,7 +188,7 @@ def threads():
             if "waker" in r["args"]:
                 of[r["args"]["waker"]].counts["wakes"] += 1
             t.wake(ns, r["args"].get("waker", 0))
-        # The analysis ignores instants, which say nothing about operations.
+        # The analysis ignores instants and counters, which belong to no operation.
         elif "tid" in r and r["record"] not in ("instant", "counter"):
             of[r["tid"]].event(ns)
     for t in of.values():

@@ -4,8 +4,8 @@
  *
  * usage: slow THREADS OPERATIONS EVERY [WAIT]
  *
- * One operation in EVERY sleeps for 60 ms on its second thread. Before the end another one begins,
- * sleeps for WAIT milliseconds and does not end.
+ * One operation in EVERY sleeps for 60 ms on its second thread. Before the program ends, it begins
+ * an operation that does not end, and sleeps for WAIT milliseconds.
  * Events: 5 * THREADS * OPERATIONS + 1.
  */
 #include <pthread.h>

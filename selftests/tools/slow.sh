@@ -10,7 +10,7 @@ AT=$1 SLOW=$2
 . "${0%/*}/lib.sh"
 scratch
 
-# The file has as many operations as the summary says, each longer than $1 ns.
+# The file has as many complete operations as the summary says, each longer than $1 ns.
 only_slow() {
 	"$AT" why --json --brief --slowest 1000000 slow.fxt >ops 2>err || return 1
 	[ "$(jq -s length <ops)" = "$(jq '.slow.operations - .slow.incomplete' <summary.json)" ] &&

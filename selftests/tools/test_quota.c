@@ -238,7 +238,7 @@ static void growth_begins_a_period_before_the_reading(void **state)
 	assert_int_equal(g.of[0].to, 1200 * MS);
 	assert_int_equal(g.of[0].throttled_ns, 750 * 1000);
 	assert_int_equal(g.of[0].periods, 3);
-	/* The next reading shows that it has ended, once. */
+	/* Only the next reading shows that the throttling has ended. */
 	g = read_at(q, 1300);
 	assert_int_equal(g.nr, 1);
 	assert_int_equal(g.of[0].from, 1160 * MS);
@@ -380,7 +380,7 @@ static void rest_lasts_until_a_period_ends(void **state)
 	quotas_free(q);
 }
 
-/* Its id may be given to another process. */
+/* An ended process must be forgotten, because its id may be given to another process. */
 static void ended_process_gets_one_more_growth(void **state)
 {
 	struct quotas *q;

@@ -127,7 +127,7 @@ static void session_limits_are_enforced(void **state)
 	o.sub_size = ASYNCTRACE_SUBBUF_MIN;
 	assert_int_equal(at_session_create(ctl, &o, &id), 0);
 	assert_int_equal(at_for_each_session(ctl, find_session, longest), id);
-	/* More than one message can hold */
+	/* The lists of this session are larger than one message can hold. */
 	assert_int_equal(at_session_get(ctl, id, check_session, longest), 0);
 	assert_int_equal(at_for_each_session(ctl, check_session, longest), 0);
 	assert_int_equal(at_session_destroy(ctl, id), 0);
@@ -219,7 +219,7 @@ static void session_over_memory_limit_gets_arithmetic(void **state)
 	(void)state;
 	assert_int_equal(at_info(ctl, &info), 0);
 	o.ring_size = ASYNCTRACE_RING_MAX;
-	/* Rings of a provider that may register later count. Those of one exceed the limit here. */
+	/* The limit includes rings of a provider that may register later. They exceed it here. */
 	assert_true(info.memory_limit < info.online_cpus * o.ring_size);
 	o.sched = ASYNCTRACE_SCHED_TARGETS;
 	err = at_session_create(ctl, &o, &id);
@@ -326,7 +326,7 @@ static void session_ends_with_socket_unless_detached(void **state)
 	assert_int_equal(at_ctl_open(&other), 0);
 	assert_int_equal(at_session_create(other, &bound, &bound_id), 0);
 	assert_int_equal(at_session_create(other, &kept, &kept_id), 0);
-	/* Others of the same user may control the session meanwhile. */
+	/* Another socket of the same user may control the session meanwhile. */
 	assert_int_equal(at_session_init(ctl, bound_id), 0);
 	at_ctl_close(other);
 	assert_int_equal(at_for_each_session(ctl, find_session, "bound"), 0);
@@ -440,7 +440,7 @@ static int count_provider(const struct at_provider_info *p, void *arg)
 	return 0;
 }
 
-/* More than one message can hold: the dump continues in the next one. */
+/* The list is larger than one message can hold, so the dump continues in further messages. */
 static void long_list_is_complete_and_in_order(void **state)
 {
 	enum { MANY = 200 };

@@ -20,7 +20,7 @@
 
 #include "tool.h"
 
-/* The result of listing the rings of session 1; session 2 has one ring. */
+/* The result of listing the rings of session 1. Session 2 has one ring, and ended providers. */
 static int rings_error;
 
 int at_ctl_open(struct at_ctl **ctl)
@@ -154,7 +154,7 @@ static void the_ledger_is_whole(void **state)
 	assert_int_equal(run(&text, NULL), TOOL_OK);
 	assert_true(has_line(text, "COMMITTED DELIVERED OVERWRITTEN CLEARED DROPPED MEMORY"));
 	assert_true(has_line(text, "server 0 events 1,100 100 200 300 400 0 bytes"));
-	/* Clearing was requested by a start. */
+	/* Cleared records are not lost, because a start has requested the clearing. */
 	assert_true(has_line(text, "670 records lost"));
 	assert_true(has_line(text, "3 of them ended"));
 	assert_true(has_line(text, "ended providers (3) - ended 70 0 70 0 0 0 bytes"));

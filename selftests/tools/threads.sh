@@ -25,7 +25,8 @@ stop() {
 	wait
 }
 
-# state_of TID FILTER: what the report says about a thread
+# rows FILE: write what the report says about threads to "rows". row TID FILTER: print the result of
+# jq for a thread in "rows".
 rows() { # FILE
 	"$AT" report --json "$1" threads >rows 2>>err
 }
@@ -40,14 +41,14 @@ asleep() {
 		{ row "$1" . >>err; false; }
 }
 
-# all_asleep FILE: all of them
+# all_asleep FILE: the file is valid, and four threads sleep to its end, each in its system call
 all_asleep() {
 	valid "$1" --allow-open && rows "$1" && asleep "$read" read pipe &&
 		asleep "$accept" accept socket && asleep "$futex" futex futex &&
 		asleep "$epoll" epoll_wait epoll
 }
 
-# all_along FILE: during the whole trace
+# all_along: by "rows", these four threads sleep during the whole trace
 all_along() {
 	local tid
 

@@ -27,7 +27,7 @@ ends() {
 }
 
 accounted='.attempted == .analysed + .dropped + .overwritten + .malformed + .cleared + .unwritten'
-# Shares of a type's total time
+# A filter of jq: the shares of a type's states add up to 1
 whole='[.running, .runnable, .blocked, .queued, .unknown] | add | . > 0.9999 and . < 1.0001'
 
 begin "server_under_load_is_shown_live"

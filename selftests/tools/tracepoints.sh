@@ -197,8 +197,8 @@ check validate valid t.fxt
 check "same events" python3 "$here/instance.py" "$AT" t.fxt own -- cpu_idle
 end
 
-# The thread of CPU N makes N + 1 times 20000 system calls. Then the file "written" has what the
-# recorder's instance has counted on each CPU.
+# A program whose thread of CPU N makes N + 1 times 20000 system calls. It then writes to the file
+# "written" how many events the recorder's instance has counted on each CPU.
 pinned='import glob, os, threading
 cpus = sorted(os.sched_getaffinity(0))
 def work(cpu):

@@ -169,7 +169,7 @@ check "the recorder" [ $? = 0 ]
 check "switches of CPU 1" grep -q ' cpu 1 switch ' dump
 end
 
-# of_cpu1 FIELD: print the number of its scheduling ring by status
+# of_cpu1 FIELD: print the number FIELD of CPU 1's scheduling ring, by status
 of_cpu1() {
 	"$AT" status --json | python3 -c 'import json, sys
 rings = json.load(sys.stdin)["sessions"][0]["rings"]

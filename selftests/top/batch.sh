@@ -11,7 +11,7 @@ AT=$1 FEEDER=$2 TRACES=$3 HELLO=$4
 scratch
 trap 'rm -rf "$work"' EXIT
 
-# Print the types of a file by report and by top in the same form.
+# same_as_report FILE: top prints the same numbers of each type as report.
 same_as_report() {
 	"$AT" report --json "$1" >report 2>err
 	jq -r '[.type, .provider, .count, .incomplete, .max_ns, .running, .runnable, .blocked, .queued, .unknown] | @tsv' \
@@ -22,7 +22,7 @@ same_as_report() {
 	cmp want got || { diff want got >>err; false; }
 }
 
-# Percentiles are at least report's, and at most a 32nd above.
+# The percentiles of top are at least those of report, and at most a 32nd above.
 percentiles_fit() {
 	jq -s --slurpfile top out '[.[] | . as $r | $top[0].types[] |
 		select(.type == $r.type and .provider == $r.provider) |

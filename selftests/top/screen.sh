@@ -145,7 +145,7 @@ state_of_terminal() {
 	grep -v '^\$ *$' pane >"$1.pane"
 }
 
-# leaves_with KEY STATUS: the terminal is as it was before
+# leaves_with KEY STATUS: KEY ends top, which exits with STATUS and leaves the terminal as it was
 leaves_with() {
 	terminal 80 24
 	rm -f before.* after.* status

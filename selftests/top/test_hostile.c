@@ -121,7 +121,7 @@ static void work(struct stream *s, uint64_t id, bool end)
 	words_free(&b);
 }
 
-/* The trace has so many names that the analysis begins anew, and so does the composer's file. */
+/* After too many names, the analysis restarts, and the composer begins a new file for it. */
 static void names_are_known_after_a_new_begin(void **state)
 {
 	struct live l = { .memory = 64 << 20 };
@@ -163,7 +163,7 @@ static void names_are_known_after_a_new_begin(void **state)
 	assert_int_equal(at_compose_finish(s.c), 0);
 	assert_int_equal(live_end(&l), 0);
 
-	/* Operations before and after share a row, because the provider is known again. */
+	/* Operations before and after the restart share a row: both files have the provider. */
 	assert_int_equal(l.tally.nr, 1);
 	assert_int_equal(l.tally.of[0]->all.latencies.nr, 2);
 	assert_string_equal(l.tally.of[0]->provider, "shop");

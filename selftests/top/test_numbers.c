@@ -278,7 +278,7 @@ static void long_durations_lengthen_the_delay(void **state)
 	assert_int_equal(hold_ns(h), 5 * S);
 	hold_duration(h, UINT64_MAX);
 	assert_int_equal(hold_ns(h), HOLD_MAX);
-	/* The sample counts for one to two periods. */
+	/* A duration counts for one to two periods of HOLD_MEMORY. */
 	hold_sample(h, 100 * S + HOLD_MEMORY, 2);
 	assert_int_equal(hold_ns(h), HOLD_MAX);
 	hold_sample(h, 100 * S + 2 * HOLD_MEMORY, 3);

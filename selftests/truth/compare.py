@@ -92,7 +92,7 @@ def wrong(want, op, lossy):
         yield from waits(want, op)
     if "busy_at_least_ns" in want and busy + lost < want["busy_at_least_ns"] - SLACK:
         yield f"running and runnable {busy}, not at least {want['busy_at_least_ns']}"
-    # Threads whose work makes records get lost also compete for the CPU.
+    # In lossy runs, the noise threads also compete for the CPU.
     if "runnable_behind" in want and not lossy:
         yield from is_delayed(want, op)
     if "queued_behind" in want:

@@ -18,7 +18,10 @@
 struct queue {
 	struct {
 		uint64_t id, ns;
-		/* Times before and after: the record of the begin; the worker's first record */
+		/*
+		 * Times: @before and @begun around the record of the begin, @taken and @works
+		 * around the worker's first record
+		 */
 		uint64_t before, begun, taken, works;
 	} jobs[JOBS];
 	sem_t ready;

@@ -31,7 +31,7 @@ struct raw_nl *be_nobody(void)
 	static struct raw_nl looking;
 
 	fail_need();
-	/* NOBODY's children open files of their own in /proc. */
+	/* raw_become() keeps the process dumpable: children can open their fail-nth in /proc. */
 	if (getuid() != NOBODY)
 		NEED(!raw_become(NOBODY));
 	if (!looking.socket)
@@ -39,7 +39,7 @@ struct raw_nl *be_nobody(void)
 	return &looking;
 }
 
-/* --- states, each made from the previous one ----------------------------------- */
+/* --- states; most of them begin with another state ----------------------------- */
 
 void nothing(void)
 {

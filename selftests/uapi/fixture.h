@@ -27,7 +27,7 @@ extern int session;
 /* Gives up root's rights, if the process has them, and returns a socket that only queries. */
 struct raw_nl *be_nobody(void);
 
-/* --- states, each made from the previous one ------------------------------------- */
+/* --- states; most of them begin with another state ------------------------------- */
 
 void nothing(void);
 
@@ -53,7 +53,7 @@ void clean(void);
 /* Creates a session. Returns its id or a negative errno. */
 int make(uint32_t mode, uint32_t flags, uint32_t sched);
 int init_and_start(int id);
-/* The provider interns a name of two words, as the library does. */
+/* Interns a name, a record of two words, in the provider's durable ring, as the library does. */
 void put_name(void);
 
 /* --- checks ----------------------------------------------------------------------------- */

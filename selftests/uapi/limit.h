@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Limits of the module that are slow to reach on a kernel with checkers, which takes 40 ms for a
+ * Limits of the module that are slow to reach on the debug kernel, which takes 40 ms to create a
  * thread
  *
  * The module for that kernel has knobs that lower the limits. On other kernels the tests reach the

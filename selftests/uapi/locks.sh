@@ -3,7 +3,8 @@
 #
 # Run in a test machine whose kernel has lockdep, after the other tests. Each lock that
 # kmod/base/lock.h lists must have been taken, so that lockdep has checked its order and contexts.
-# Lockdep must still be on, and none of its tables may be nearly full: then it turns itself off.
+# Lockdep must still be on. None of its tables may be nearly full, because lockdep turns itself off
+# when a table is full.
 set -u
 
 cd "$(dirname "$0")/../.."

@@ -50,7 +50,7 @@ static volatile struct asynctrace_cell *my_cell(void)
 	return raw_slot(&p, &slot) > 0 && slot.cell ? &cells[slot.cell - 1] : NULL;
 }
 
-/* --- who gets which ------------------------------------------------------------------- */
+/* --- cells of threads ----------------------------------------------------------------- */
 
 static void cell_is_given_once(void)
 {
@@ -91,7 +91,7 @@ static void *take_cell(void *arg)
 	return (void *)(uintptr_t)slot.cell;
 }
 
-/* Many threads, one after the other: their cells are given anew, and are empty. */
+/* Runs many threads, one after the other. They reuse cells of ended threads, which are empty. */
 static void cells_of_ended_threads_come_back(void)
 {
 	struct asynctrace_slot slot;
@@ -116,7 +116,7 @@ static void cells_of_ended_threads_come_back(void)
 	end();
 }
 
-/* --- what a process can do to them --------------------------------------------------------- */
+/* --- what a process can do to its cells ----------------------------------------------------- */
 
 static bool can_read(const void *at)
 {
@@ -141,7 +141,10 @@ static void I2_mapping_of_cells_is_fixed(void)
 	EXPECT(mmap(NULL, size, rw, MAP_PRIVATE, p.fd, at) == MAP_FAILED);
 	EXPECT(munmap(cells, 4096) && mremap(cells, size, 2 * size, MREMAP_MAYMOVE) == MAP_FAILED);
 	EXPECT(mprotect(cells, size, PROT_READ | PROT_EXEC));
-	/* A page exists if a cell of it was given: nothing can fill the area. */
+	/*
+	 * A page exists only if a thread was given a cell in it. So a process cannot allocate the
+	 * whole area.
+	 */
 	NEED(my_cell());
 	EXPECT(can_read(cells));
 	EXPECT(!can_read((char *)cells + size - 4096));
@@ -199,7 +202,10 @@ static int start(const char *name, const char *provider, uint32_t sched, uint32_
 	return id;
 }
 
-/* Calls @fn for each scheduling record of what was recorded, and for each provider. */
+/*
+ * Stops the session and reads it. Calls @fn for each scheduling record and @provider for each
+ * provider chunk. Then ends the session.
+ */
 static void read_all(int id, void (*fn)(const uint64_t *w, void *arg),
 		     void (*provider)(const struct asynctrace_provider_info *i, void *arg),
 		     void *arg)
@@ -256,7 +262,10 @@ static void count_own(const uint64_t *w, void *arg)
 	s->reasons += !!arg_of(w, ASYNCTRACE_FXT_STR_OFF_CPU);
 }
 
-/* Sleeps until the thread has left its CPU @times. On a slow machine, some sleeps end before. */
+/*
+ * Sleeps until the thread has left its CPU @times times. Counts switches and not sleeps: on a slow
+ * machine, a sleep may end before the thread has left its CPU.
+ */
 static void leave_cpu(long times)
 {
 	struct rusage now;
@@ -321,7 +330,10 @@ static uint64_t cpu_ns(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-/* Returns what the kernel has counted beyond the cell, which is the same at all times. */
+/*
+ * Returns the number of the thread's switches minus the number in the cell. These are the switches
+ * before the session traced the thread, so the result must not change while it traces the thread.
+ */
 static long switches_beyond(volatile struct asynctrace_cell *cell)
 {
 	struct rusage before, after;
@@ -374,7 +386,7 @@ static volatile uint32_t *shared;
 
 enum { READY, STOP, ROUNDS, SALT_OF_VICTIM, SHARED };
 
-/* Writes random words into all of its cells, and switches. */
+/* Fills the first page of its cells with random words, and sleeps so that the kernel reads them. */
 static int scribble(void *arg)
 {
 	struct asynctrace_slot slot;
@@ -490,7 +502,10 @@ static void I5_random_words_name_no_other_process(void)
 
 static int pipes[2];
 
-/* Kernel addresses have all of these bits; no negative number that may appear has just these. */
+/*
+ * Is the word a kernel address? The highest 17 bits of an address are set. A small negative number
+ * has all of its highest 32 bits set, and is no address.
+ */
 static bool is_address(uint64_t w)
 {
 	return w >> 47 == 0x1ffff && (w >> 32) != 0xffffffff;
@@ -528,7 +543,7 @@ static void check_private(const uint64_t *w, void *arg)
 		s->wrong += !!arg_of(w, ASYNCTRACE_FXT_STR_IN_OPERATION);
 }
 
-/* A user's provider and session, on one CPU with root's process, which wakes it. */
+/* The user's process, a provider with a session. Root's process on the same CPU wakes it. */
 static int of_a_user(void *arg)
 {
 	volatile struct asynctrace_cell *cell;
@@ -620,7 +635,7 @@ static void I6_user_sees_no_reason_if_undumpable(void)
 	int id;
 
 	EXPECT_IS(raw_child(undumpable_of_a_user, NULL, NOBODY), 0);
-	/* Root sees it. */
+	/* A session of root records the reasons of an undumpable process. */
 	provide("secret");
 	id = start("secret", "secret", ASYNCTRACE_SCHED_TARGETS, ASYNCTRACE_SESSION_FLAGS_REASONS);
 	NEED(id > 0 && !prctl(PR_SET_DUMPABLE, 0));

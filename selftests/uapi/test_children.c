@@ -26,7 +26,7 @@ static int execute(void *arg)
 	_exit(1);
 }
 
-/* A child made by vfork(2) shares the memory, so that it gets a cell, until it executes. */
+/* A child of vfork(2) shares the memory until it executes a program, so it gets a cell. */
 static void cells_of_executed_children_come_back(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Providers that have ended: a session keeps sums of their numbers, loses none, and keeps nothing
- * else of them when everything has been read
+ * Providers that have ended: a session adds their counts to its sums, without losses. When their
+ * records have been read, it keeps only these sums.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -225,7 +225,7 @@ static void unread_records_stay_to_be_read(void)
 	raw_nl_close(&nl);
 }
 
-/* In a circular session that is not read, the last providers take the memory of the first. */
+/* In a circular session that is not read, later providers get the memory of earlier ones. */
 static int pass_in_a_circle(void *arg)
 {
 	uint64_t size = 1 << 20;
@@ -285,7 +285,7 @@ static void overwritten_providers_are_added_up(void)
 	EXPECT_IS(raw_child(pass_in_a_circle, NULL, NOBODY), 0);
 }
 
-/* More providers than a user may have at a time, in a session with room for more */
+/* Runs more providers than a user may have at a time, in a session that has memory for them. */
 static int pass_unread(void *arg)
 {
 	const int max = *(int *)arg, rounds = max + max / 2;
@@ -300,7 +300,7 @@ static int pass_unread(void *arg)
 		raw_write(&p, 0, RECORDS);
 		raw_provider_end(&p);
 	}
-	/* The last provider ends a moment after its mapping. */
+	/* The last provider ends a moment after its mapping is removed. */
 	for (int i = 0; i < 1000 && sum_of(id).lines > (unsigned int)max; i++)
 		usleep(10000);
 	sum = sum_of(id);

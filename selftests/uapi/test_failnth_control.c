@@ -18,7 +18,7 @@
 
 static uint64_t cgroup;
 
-/* --- preparations, beside the fixture ------------------------------------------ */
+/* --- preparations, in addition to those of the fixture ------------------------- */
 
 /* A thread that reads the session all the time */
 static pthread_t reader;
@@ -67,7 +67,7 @@ static void stopped(void)
 	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_STOP, session));
 }
 
-/* The stopped session has names, which a reader has not been given. */
+/* The session is stopped. The reader of an earlier session has not got the provider's names yet. */
 static void stopped_with_names(void)
 {
 	int old;
@@ -249,7 +249,10 @@ static int session_init(void)
 	return ask(ASYNCTRACE_CMD_SESSION_INIT);
 }
 
-/* The provider is in the session, or the session reports that it is not. After a start it is. */
+/*
+ * The session has the provider, or counts it as refused because an allocation failed. After a
+ * start, the session has the provider in any case.
+ */
 static void provider_or_refused(bool refused)
 {
 	EXPECT_IS(raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_GET, session), 0);
@@ -261,8 +264,8 @@ static void provider_or_refused(bool refused)
 }
 
 /*
- * The provider's threads are recorded, at once or soon; then the missed thread has been counted
- * once.
+ * Waits until the provider's threads are recorded. If an allocation for a thread failed, this takes
+ * longer, and the session has counted the thread as missed once.
  */
 static void traced(bool refused)
 {
@@ -277,7 +280,7 @@ static void traced(bool refused)
 	EXPECT(raw_nl_u64(&ctl, ASYNCTRACE_A_SESSION_THREADS_MISSED) <= refused);
 }
 
-/* After a clear the gate opens a moment later. */
+/* Waits for the gate, because it opens a moment later if the start clears records. */
 static void running(bool refused)
 {
 	for (int i = 0; p.control->gate <= ASYNCTRACE_GATE_ATTACH && i < 24000; i++)
@@ -402,7 +405,7 @@ static int subscribe_to_none(void)
 	return subscribe_to(0, 0);
 }
 
-/* After a lost answer the repeated request succeeds. */
+/* The subscription is in effect. If its answer was lost, the request has been repeated. */
 static void told(bool refused)
 {
 	struct notification note;

@@ -21,7 +21,7 @@ static void *mapped;
 static size_t mapped_size;
 static char buffer[ASYNCTRACE_READ_MIN];
 
-/* --- preparations, beside the fixture ------------------------------------------ */
+/* --- preparations, in addition to those of the fixture ------------------------- */
 
 static void unmap_and_clean(void)
 {
@@ -53,7 +53,7 @@ static void started_and_touched(void)
 	raw_ring(&p, 0)[STRIDE / 8 - 1] = 1;
 }
 
-/* From the first start on, the control page says where the rings are. */
+/* A session must have been started, because only then the control page says where the rings are. */
 static void stopped(void)
 {
 	started();
@@ -95,7 +95,7 @@ static void recorded_circular(void)
 	recorded_as(ASYNCTRACE_MODE_CIRCULAR);
 }
 
-/* Another reader has read the session and closed it. */
+/* Another reader has read four chunks of the session and closed its descriptor. */
 static void recorded_and_read(void)
 {
 	int first = raw_open();
@@ -170,7 +170,7 @@ static int do_thread(void)
 	return raw_ioctl(fd, ASYNCTRACE_IOC_THREAD, &slot);
 }
 
-/* A thread without a cell is counted; it gets one as soon as there is memory. */
+/* If a thread got no cell for lack of memory, it gets one when it asks again. */
 static void cell_or_counted(bool refused)
 {
 	struct asynctrace_slot slot = { .size = sizeof(slot) };
@@ -412,7 +412,7 @@ static void read_every(const struct fail_op *op, struct raw_nl *by)
 
 /* --- a child --------------------------------------------------------------------- */
 
-/* An untouched page each of the headers, names and rings */
+/* Number of calls of touch_foreign(). Each call touches another page of the read-write area. */
 static int touched;
 
 static int touch_foreign(void)

@@ -122,7 +122,7 @@ static void threads_without_memory_are_counted_once(void)
 	EXPECT_IS(missed(), 1 + OTHERS);
 	if (err)
 		EXPECT(start() == 0 || start() == -EALREADY);
-	/* With memory, it finds them. */
+	/* With memory, the module finds the threads. */
 	for (int i = 0; !found && i < 24000; i++) {
 		usleep(10000);
 		found = recorded();
@@ -201,8 +201,9 @@ static uint64_t sweep(void)
 }
 
 /*
- * Not every round reaches the entry: the table of slots needs a node for some threads only, so the
- * entry may be the third allocation of one thread and the second of the next.
+ * Repeats the sweep, because not every sweep lets the allocation of an entry fail. The table of
+ * slots needs a node for some threads only. So the entry may be the third allocation of one thread
+ * and the second of the next thread.
  */
 static void a_thread_without_memory_is_counted_once(void)
 {

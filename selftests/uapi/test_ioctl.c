@@ -237,8 +237,8 @@ static int sized(int fd, unsigned long cmd, const void *known, size_t bytes, uin
 }
 
 /*
- * The module ignores words that it does not know: the call returns @as. @least: size of the
- * structure's first version
+ * Calls with each size of the structure. Words that the module does not know must be 0. The other
+ * calls return @as. @least: size of the structure's first version
  */
 static void any_size(int fd, unsigned long cmd, const void *known, size_t bytes, size_t least,
 		     int as)
@@ -379,7 +379,7 @@ static long compat_ioctl(int fd, unsigned int cmd, void *arg)
 {
 	register long ax __asm__("rax") = 54;	/* ioctl of i386 */
 
-	/* Also from 64-bit code, this enters as a 32-bit system call. */
+	/* int $0x80 makes a 32-bit system call, even in 64-bit code. */
 	__asm__ volatile("int $0x80" : "+r"(ax)
 			 : "b"((long)fd), "c"((long)cmd), "d"(arg)
 			 : "memory", "r8", "r9", "r10", "r11");

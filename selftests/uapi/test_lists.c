@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Long lists of a session: a dump has them in several messages of at most a page each, a reply of
- * one message has what fits and says that there is more
+ * Long lists of a session: a dump has them in several messages of at most a page each. A reply of
+ * one message has as many items as fit, and the flag "more".
  */
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -251,7 +251,10 @@ static void reply_of_one_message_says_that_there_is_more(void)
 	end();
 }
 
-/* Sessions whose lists need no message to several ones: the flag must be right for each. */
+/*
+ * Makes sessions whose lists need one message, two messages, and so on. The flag "more" must be
+ * right for each length.
+ */
 static void lists_of_all_lengths_are_whole(void)
 {
 	char want[sizeof(said.text)], text[ASYNCTRACE_CATEGORY_MAX + 1], *at;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * No user waits long for another: a socket of another family is closed while a request holds its
- * session's lock, and a provider comes and goes while another provider's addresses are zapped
+ * No user waits long for another user. A socket of another family can be closed while a request
+ * holds its session's lock. A provider can register and end while the pages of another provider
+ * are unmapped (zapped).
  *
  * Needs a module with the knobs of the race tests.
  */
@@ -18,7 +19,7 @@ static struct raw_nl nl;
 /* Microseconds for which a request holds its session's lock before it begins */
 #define HELD_KNOB	"/sys/kernel/debug/asynctrace/delay_lock"
 #define HELD_US		"3000000"
-/* Duration of zapping in microseconds */
+/* Microseconds that unmapping a provider's pages takes */
 #define ZAP_KNOB	"/sys/kernel/debug/asynctrace/delay_zap"
 #define ZAP_US		"10000000"
 
@@ -64,7 +65,7 @@ static void foreign_socket_is_closed_at_once(void)
 
 	NEED(!access(HELD_KNOB, W_OK));
 	NEED(!raw_nl_open(&nl) && !raw_provider(&p, "slow", STRIDE));
-	/* One of the ports may fall into the same hash bucket as ours: try three. */
+	/* A port may fall into the same hash bucket as the port of nl: try three. */
 	for (unsigned int port = 1u << 30; port < (1u << 30) + 3 && !quick; port++)
 		quick = closed_meanwhile(port);
 	EXPECT(quick);
@@ -72,7 +73,7 @@ static void foreign_socket_is_closed_at_once(void)
 	raw_nl_close(&nl);
 }
 
-/* Returns a session over all providers of this name, started */
+/* Starts a session that records all providers of this name. Returns its id. */
 static int running(const char *name)
 {
 	int id = raw_session(&nl, name, ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, name);
@@ -88,8 +89,8 @@ static void terminate(int id)
 }
 
 /*
- * A provider has two ranges for rings. While both are being zapped it is in a session but not
- * recorded. That shows that zapping goes on.
+ * A provider has two ranges for rings. While both are being unmapped, the provider is in a session,
+ * but its gate is closed. So a closed gate shows that unmapping still goes on.
  */
 static void slow_zap_delays_no_other_provider(void)
 {

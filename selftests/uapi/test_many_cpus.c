@@ -81,7 +81,7 @@ static void begin(void)
 			      RING, "sparse");
 	NEED(session > 0);
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, session));
-	/* Run this once before the session: a page fault in it could be completed on any CPU. */
+	/* Run this code before the start: a page fault in it could be completed on any CPU. */
 	NEED(!raw_sched_ledger(&nl, session, &unused));
 	session_pages();
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session));

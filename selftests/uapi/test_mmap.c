@@ -133,7 +133,7 @@ static void read_write_area_is_mapped_once_and_whole(void)
 	EXPECT_IS(map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE, p.fd, offset), -EINVAL);
 	EXPECT_IS(map(size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED, p.fd, offset),
 		  -EINVAL);
-	/* The addresses of the next provider in the device */
+	/* File offsets in the device's inode, which belong to the next provider and to this one */
 	EXPECT_IS(map(4096, PROT_READ, MAP_SHARED, p.fd, (off_t)(p.id + 1) << 43), -EINVAL);
 	EXPECT_IS(map(size, PROT_READ | PROT_WRITE, MAP_SHARED, p.fd,
 		      ((off_t)p.id << 43) + offset), -EINVAL);
@@ -170,7 +170,7 @@ static void the_rings_are_not_executable_split_or_moved(void)
 	EXPECT_IS(RET(munmap(p.rw, 4096)), -EINVAL);
 	EXPECT_IS(RET(munmap(p.rw + size - 4096, 4096)), -EINVAL);
 	EXPECT_IS(RET(munmap(p.rw + 4096, 4096)), -EINVAL);
-	/* Map over a part of it. */
+	/* Map other memory over a part of the area. */
 	EXPECT(mmap(p.rw + 4096, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		    0) == MAP_FAILED);
 	/* Move, grow, shrink, move a second time, and move without unmapping. */
@@ -203,7 +203,7 @@ static void untouched_pages_are_never_populated(void)
 	void *at;
 	char byte;
 
-	/* The provider registers without a mapping, so that MAP_POPULATE can map it. */
+	/* A provider registers without a mapping, so that the test can map it by MAP_POPULATE. */
 	NEED(!raw_provider(&q, "mapped", STRIDE));
 	munmap(q.rw, q.rw_size);
 	close(q.fd);
@@ -287,7 +287,7 @@ static void ring_is_not_readable_from_other_process(void)
 	EXPECT(pread(fd, buf, 64, (off_t)(uintptr_t)from.iov_base) < 0);
 	EXPECT(pwrite(fd, buf, 64, (off_t)(uintptr_t)from.iov_base) < 0);
 	close(fd);
-	/* A child as a debugger */
+	/* A child process attaches to this process as a debugger. */
 	pid = fork();
 	if (!pid) {
 		pid_t parent = getppid();

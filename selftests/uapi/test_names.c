@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names for an ended session that is still read while another session has the provider intern its
- * names anew
+ * Names for the reader of an ended session, while another session clears the provider's names, so
+ * that the provider interns them anew
  *
  * The module keeps the names that ended sessions need: once for all of them, charged to one of
  * them, and not more than the provider has pages for.
@@ -49,7 +49,7 @@ static void leave_group(void)
 	raw_put(GROUP "/memory.max", "max");
 }
 
-/* Bytes charged to the group, exact to half a megabyte, because each CPU charges some in advance */
+/* Bytes charged to the group, up to half a megabyte too many: each CPU charges some in advance */
 static long long used(void)
 {
 	int fd = open(GROUP "/memory.current", O_RDONLY | O_CLOEXEC);
@@ -173,8 +173,8 @@ static long names_told(int fd, const uint32_t *generation)
 /* --- tests ----------------------------------------------------------------------------- */
 
 /*
- * Returns the memory that kept names take. Each provider claims all words of the ring and has
- * @pages pages of names.
+ * Returns the bytes that kept names take. Each provider claims all words of its durable ring, but
+ * writes only @pages pages. @words: words of names that each reader must get of each provider
  */
 static long long keep_for_many(uint32_t pages, uint32_t words)
 {
@@ -220,8 +220,8 @@ static void claimed_names_take_no_memory(void)
 }
 
 /*
- * A session charged to a group that gets no more memory. A CPU may have charged some in advance,
- * but less than all names take.
+ * Returns a reader of an ended session, which is charged to a group that gets no more memory. A CPU
+ * may have charged some in advance, but less than all names take.
  */
 static int session_of_the_poor(void)
 {

@@ -42,10 +42,10 @@
 static struct raw_nl nl, sub;
 static struct raw_provider p;
 
-/* Results that inside and outside share */
+/* Results that processes inside and outside of the namespaces share */
 static struct shared {
 	int provider;		/* id of the provider inside */
-	int tid;		/* its thread's id inside */
+	int tid;		/* id of its thread, inside */
 	int outside_pid;
 	int64_t ahead;		/* nanoseconds; 0: this kernel has no time namespaces */
 } *shared;
@@ -62,7 +62,7 @@ static struct shared {
  * @to: CLOCK_BOOTTIME of the last record
  * @switches: switches of the thread @of
  * @foreign: thread ids in the kernel's records that are neither @of nor "other"
- * @strange: names of tasks that are neither
+ * @strange: names of tasks whose ids are neither @of nor "other"
  */
 struct got {
 	int pid, thread, thread_pid;

@@ -347,7 +347,7 @@ static void I7_memory_refusal_has_the_arithmetic(void)
 
 /* --- lost replies ------------------------------------------------------------------- */
 
-/* Replies that exceed a socket with the smallest buffer */
+/* Number of unread replies for which the smallest receive buffer of a socket has no room */
 #define UNREAD	16
 
 static int is_named_lost(const struct nlmsghdr *nlh, void *count)

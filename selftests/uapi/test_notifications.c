@@ -111,7 +111,7 @@ static void every_kind_arrives_in_order(void)
 	IS(session, id);
 	IS(generation, generation);
 
-	/* P8: a second stop. P3, P6: ignored requests cause no notification. */
+	/* P8: a second stop does nothing. P3, P6: requests without effect cause no notification. */
 	EXPECT_IS(make(ASYNCTRACE_CMD_SESSION_STOP, id), -EALREADY);
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
 	EXPECT_IS(make(ASYNCTRACE_CMD_SESSION_START, id), -EALREADY);
@@ -576,7 +576,7 @@ static int subscribe_often(void *arg)
 		SO(!raw_nl_open(&many[i]));
 		err = notification_subscribe(&many[i], 1, 0);
 		SO(err == (i < SUBSCRIBERS_MAX ? 0 : -EDQUOT));
-		/* The request that replaces a subscription needs no further room. */
+		/* A request that replaces a subscription does not count as another one. */
 		SO(i == SUBSCRIBERS_MAX || !notification_subscribe(&many[i], 3, 0));
 	}
 	SO(strstr(many[SUBSCRIBERS_MAX].text, "end some"));

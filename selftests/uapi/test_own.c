@@ -97,7 +97,7 @@ static int become(const struct who *who)
 	SO(!who->uid || !setresuid(who->uid, who->uid, who->uid));
 	SO(!who->contained || !unshare(CLONE_NEWUSER));
 	SO(!who->fewer || !set_caps(who->caps));
-	/* PR_SET_DUMPABLE, as exec(2) would set it for a program with other ids */
+	/* setresuid(2) has cleared this flag, which exec(2) would set for a program of the user. */
 	SO(!prctl(PR_SET_DUMPABLE, !who->hidden));
 	return 0;
 }
@@ -108,7 +108,7 @@ static const struct who *all;
 static unsigned int nr_all;
 static int leave[2];
 
-/* Returns what SO() returns, and tells the waiting process about a failure. */
+/* Tells the waiting process whether this one has succeeded. Returns 0, or 1 if @err is set. */
 static int say(int fd, int err)
 {
 	SO(write(fd, err ? "!" : "x", 1) == 1 && !err);
@@ -169,7 +169,10 @@ static int told(struct raw_nl *sub)
 	return seen;
 }
 
-/* Returns a bit for each provider that is notified, listed and recorded; these must be the same. */
+/*
+ * Returns a bit for each provider that the caller is notified of, finds in the list, or can record.
+ * The test prints a line if these three differ.
+ */
 static int look(struct raw_nl *nl, struct raw_nl *sub)
 {
 	int by_event = told(sub), by_list = 0, by_session = 0;
@@ -195,7 +198,7 @@ static void *open_poor(void *arg)
 	return (void *)(long)(set_caps(0) || raw_nl_open(&nl) || raw_nl_open(&sub));
 }
 
-/* Opens the sockets, or takes those that a process without capabilities opened. */
+/* Opens the sockets. @poor: a thread without capabilities opens them. */
 static int open_sockets(bool poor)
 {
 	pthread_t thread;
@@ -286,7 +289,10 @@ static int is_listed(const struct nlmsghdr *nlh, void *arg)
 	return 0;
 }
 
-/* Is the session fully visible for @who? Returns the result of reading it, if so. */
+/*
+ * Checks that @who can get, list, start and stop the session, or nothing of that. Returns 0 if @who
+ * may read the session, otherwise the positive errno.
+ */
 static int try_session(const struct who *who, int id)
 {
 	int seen[2] = { id }, get, fd;
@@ -303,7 +309,7 @@ static int try_session(const struct who *who, int id)
 	return -raw_consume(fd, id);
 }
 
-/* Returns the result if @who tries to read a session of @owner. */
+/* Returns 0 if @who may read a session of @owner, otherwise the negative errno. */
 static int reading_as(const struct who *who, const struct who *owner)
 {
 	int made[2], status, result, id;
@@ -380,7 +386,7 @@ static void I6_process_with_more_capabilities_is_hidden(void)
 	EXPECT_IS(SEEN_BY(&roots[2], roots), 0xf);
 }
 
-/* A program with more rights than its user can be made to write to the user's socket. */
+/* A user can have a program with more rights write to the user's socket. */
 static void I6_capabilities_of_opener_and_sender_count(void)
 {
 	EXPECT_IS(seen_through(&roots[1], true, roots, 4), 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threads and providers that have ended: while a session lives on, they hold no memory and count
- * towards no limit, except for what the session has not been told yet
+ * Threads and providers that have ended: while a session goes on, they use no memory and count
+ * towards no limit, unless the session's reader still needs them
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #define STRIDE		(64 * 1024)
 #define PROVIDERS_MAX	4096	/* of a user at a time */
 #define SOME		300	/* threads */
-#define MANY		1000	/* THREADS_MANY: fewer */
+#define MANY		1000	/* the environment variable THREADS_MANY overrides this */
 
 static struct raw_nl nl;
 
@@ -58,8 +58,8 @@ static long long objects(void)
 }
 
 /*
- * Waits until the group's kernel objects have less than @bytes. No call waits for that, so this
- * takes a moment.
+ * Waits until the group's kernel objects have less than @bytes. Polls, because no system call waits
+ * until the kernel has freed them.
  */
 static void objects_below(long long bytes)
 {
@@ -180,7 +180,7 @@ static void thread_unknown_to_a_session_is_remembered(void)
 	fd = reader_of(id);
 	run_threads_with_slots(&p, before);
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
-	/* The session has ended and has not told its reader about these threads. */
+	/* The reader of the ended session has not got the earlier threads yet. */
 	run_threads_with_slots(&p, 20);
 	EXPECT(threads_told(fd) > before);
 	/* The reader has got these threads now, so their slots may be freed. */
@@ -315,11 +315,11 @@ static void I19_read_rings_are_freed(void)
 	const int turns = 200;
 
 	NEED(come_and_go() > 0 && !read_all(fd));
-	/* After a moment no provider is left of this test or the earlier ones. */
+	/* All providers of this test and of earlier tests are freed after a while. */
 	EXPECT_IS(areas_left(), 0);
 	for (int i = 0; i < turns; i++)
 		NEED(come_and_go() > 0);
-	/* The areas stay as long as they may be needed. */
+	/* Areas of providers stay until their rings have been read. */
 	EXPECT(areas() >= turns);
 	EXPECT_IS(read_all(fd), 0);
 	EXPECT_IS(areas_left(), 0);

@@ -73,10 +73,13 @@ static int create(char (*patterns)[8], int n)
 	return raw_nl_ask(&nl) ?: (int)raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_ID);
 }
 
-/* PATTERN_ROUNDS: number of sessions of each user */
+/* Number of sessions of each user; the environment variable PATTERN_ROUNDS overrides it */
 static int rounds = 150;
 
-/* Compares for the calling user. Root also sees the names of another user, so twice as many. */
+/*
+ * Compares the providers that sessions of the calling user take with the expected ones. @users:
+ * number of users whose providers these sessions may record. Each user has the same names.
+ */
 static int compare(unsigned int users)
 {
 	char patterns[PATTERNS_MAX][8];
@@ -137,7 +140,7 @@ static void sessions_take_matching_providers(void)
 	NEED(!pipe(ends) && !pipe(ends + 2));
 	child = fork();
 	if (!child) {
-		/* Root's providers get the same names by the same seed. */
+		/* Root's providers get the same names, because both processes use the same seed. */
 		if (raw_become(NOBODY))
 			_exit(255);
 		_exit(as_one_of_two(ends));

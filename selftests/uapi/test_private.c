@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A user without rights learns nothing from others' activity
+ * A user without rights learns nothing about the activity of other users
  *
  * On the same CPUs root's processes switch, wake, fork, rename themselves and run programs; root's
  * providers come and go, and root's sessions start and stop. All of root's names contain one random
@@ -149,7 +149,7 @@ static void settle(struct catch *c, bool wait)
 	c->nr_unknown = 0;
 }
 
-/* Returns the 32-bit value that follows a record's ids and has this name. */
+/* Returns the 32-bit argument with this name; -1: none. @from: index of the first argument */
 static int32_t arg32(const uint64_t *w, unsigned int from, unsigned int words, unsigned int name)
 {
 	for (; from < words && (w[from] >> 4 & 0xfff); from += w[from] >> 4 & 0xfff)

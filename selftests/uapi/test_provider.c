@@ -630,7 +630,7 @@ static void P5_provider_sees_what_its_session_does(void)
 	SEES(false, ASYNCTRACE_SESSION_STATE_STOPPED);
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START));
 	SEES(true, ASYNCTRACE_SESSION_STATE_STARTED);
-	/* Between two looks a whole run may have passed: the gate differs. */
+	/* A whole run may pass between two reads. The reader notices it by the new gate. */
 	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP));
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START));
 	SEES(true, ASYNCTRACE_SESSION_STATE_STARTED);

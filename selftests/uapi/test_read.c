@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading a session: the right to do so, buffers, and providers that lie
+ * Reading a session: the right to do so, buffers, and providers that write false positions
  *
  * The providers are this process, so that the order of stores and reads is exact.
  */
@@ -160,7 +160,7 @@ static void read_and_poll_agree(void)
 
 	begin(ASYNCTRACE_MODE_ONESHOT, "none");
 	p = (struct pollfd){ .fd = consumer, .events = POLLIN };
-	/* Without a start there is nothing to read: the stream ends. */
+	/* Before the start, read(2) returns 0, because there is nothing to read. */
 	EXPECT_IS(take(), 0);
 	start();
 	while (take() > 0)
@@ -223,7 +223,7 @@ static void I18_busy_provider_does_not_starve_others(void)
 	}
 	EXPECT_IS(found, 10);
 	stop();
-	/* The stream ends. */
+	/* After the stop, the reader gets to the end, although the provider goes on. */
 	for (reads = 0; reads < 60 && take() > 0; reads++)
 		make_news(&loud);
 	EXPECT(reads < 60);
@@ -276,7 +276,7 @@ static void new_provider_is_announced_before_its_data(void)
 	}
 }
 
-/* The records that a ring claims are limited to what its words can hold. */
+/* A ring cannot claim more records than its words have room for. */
 static void I2_position_is_clamped_to_ring_words(void)
 {
 	static const uint64_t positions[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Salts of operation ids: a process gets the salt that it proposes, unless that is another
- * process's, or was.
+ * Salts of operation ids: a process gets the salt that it proposes, unless another process has this
+ * salt, or had it before.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "raw.h"
 
 #define STRIDE		(64 * 1024)
-/* Registrations while the kernel may be freeing the provider that had a salt */
+/* Number of attempts to get a salt while the kernel may be freeing the provider that had it */
 #define SALT_TRIES	50
 
 static int opened(void)
@@ -69,7 +69,7 @@ static void salt_of_other_process_is_not_granted(void)
 	EXPECT_IS(salt, 0xabcde);
 	EXPECT_IS(raw_child(salt_in_child, &salt, -1), 0);
 	close(fd);
-	/* The process can register anew: the salt stays its own. */
+	/* The process can register again with its salt, so no other process gets the salt. */
 	for (int i = 0; i < SALT_TRIES; i++) {
 		EXPECT_IS(raw_child(salt_in_child, &salt, -1), 0);
 		usleep(2000);
@@ -115,7 +115,10 @@ static int propose_many_salts(void *arg)
 		/* The kernel frees providers in the order in which they ended. */
 		usleep(20000);
 	}
-	/* Begin with the last one: a process that is not granted a salt gets and keeps another. */
+	/*
+	 * Propose the newest salt first. If a salt is not granted, the process gets another salt,
+	 * which would displace one of the last 8.
+	 */
 	for (int i = 19; i >= 0; i--) {
 		fd = raw_open();
 		granted += salt_of(fd, first + i) == first + i;
@@ -130,7 +133,7 @@ static void process_keeps_a_few_salts(void)
 	EXPECT_IS(raw_child(propose_many_salts, NULL, -1), 8);
 }
 
-/* On a module with knobs, few salts must end until a salt is given again. */
+/* A knob of the module lowers the number of salts that must end before a salt is given again. */
 static void salt_is_given_again_after_many(void)
 {
 	const int few = limit_lower(LIMIT_SALTS, 0, 8);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process may be several providers. Its threads belong to each: when one provider or its session
- * ends, the other one's session still gets the threads' scheduling.
+ * A process may be several providers. Its threads belong to all of them: when one provider or its
+ * session ends, the session of another provider still records the scheduling of the threads.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,10 +13,10 @@
 
 #define STRIDE	(64 * 1024)
 #define RING	(256 * 1024)
-/* Records that show that a thread is traced */
+/* Number of new records that shows that threads are traced */
 #define ENOUGH	20
 #define WAIT_MS	240000
-/* Times that a session ends beside another one */
+/* Number of times that one of two sessions ends */
 #define ROUNDS	100
 
 static struct raw_nl nl;
@@ -91,7 +91,7 @@ static int missed(int session)
 	return raw_nl_u64(&nl, ASYNCTRACE_A_SESSION_THREADS_MISSED);
 }
 
-/* Only one session can trace a thread. The other one says so. */
+/* Only one session can trace a thread. The other session counts the thread as missed. */
 static void threads_of_another_session_count_as_missed(void)
 {
 	int one, other;
@@ -111,7 +111,7 @@ static void threads_of_another_session_count_as_missed(void)
 	end();
 }
 
-/* Two workers of the module take the threads out, in any order: hence many rounds. */
+/* Two workers of the module remove the threads, in any order. Many rounds test both orders. */
 static void threads_go_to_the_other_session_when_one_ends(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -134,7 +134,7 @@ static void threads_go_to_the_other_session_when_one_ends(void)
 	}
 }
 
-/* A provider that takes over is followed by another one. */
+/* Providers end one after the other. Each time another provider must take over the threads. */
 static void threads_stay_as_long_as_there_is_a_provider(void)
 {
 	struct raw_provider more[4];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A provider that both an administrator and its own user want belongs to the administrator's
- * session, even if the user's session was first. So no user can hide a process.
+ * If sessions of an administrator and of a provider's own user match the provider, it belongs to
+ * the administrator's session, even if the user's session was first. So no user can hide a process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -124,7 +124,7 @@ static int loses_a_provider(void *arg)
 	SO(p.control->gate == gate);
 	SO(committed(id, p.id) == USERS);
 
-	/* Root starts the session: it takes the provider. */
+	/* When root starts the session, the session takes the provider. */
 	SO(!pass(to_root[1]) && !wait_turn(to_user[0]));
 	SO(p.control->gate > ASYNCTRACE_GATE_ATTACH && p.control->gate != gate);
 	SO(!notification_next(&sub, &note, NOTIFICATION_PATIENCE, NULL));
@@ -144,7 +144,7 @@ static int loses_a_provider(void *arg)
 	SO(p.control->gate == ASYNCTRACE_GATE_OFF);
 	SO(committed(id, p.id) == USERS);
 
-	/* The session remembers this also after it was read, while the provider lives. */
+	/* While the provider lives, this is so even after the session was read. */
 	SO(!read_all_of(id));
 	SO(committed(id, p.id) == 0 && committed(id, 0) == USERS);
 	SO(!make(ASYNCTRACE_CMD_SESSION_STOP, id) && !make(ASYNCTRACE_CMD_SESSION_START, id));

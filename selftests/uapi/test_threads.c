@@ -80,7 +80,7 @@ static uint64_t missed(int session)
 
 /* --- the table ----------------------------------------------------------------------- */
 
-#define CROWD	1500	/* THREADS_MANY: fewer */
+#define CROWD	1500	/* the environment variable THREADS_MANY sets a smaller number */
 
 static void each_thread_of_a_crowd_is_traced(void)
 {
@@ -99,7 +99,7 @@ static void each_thread_of_a_crowd_is_traced(void)
 	EXPECT_IS(raw_sched_ledger(&nl, id, &before), 0);
 	end_threads(threads, crowd);
 	EXPECT_IS(raw_sched_ledger(&nl, id, &after), 0);
-	/* Each thread was woken and switched to. */
+	/* Each thread has two records: it was woken, and the CPU switched to it. */
 	EXPECT(after.committed + after.dropped >= before.committed + before.dropped + 2 * crowd);
 	raw_provider_end(&p);
 	raw_nl_close(&nl);
@@ -123,7 +123,7 @@ static bool wait_turn(int fd)
 	return read(fd, &byte, 1) == 1;
 }
 
-/* A process of the user with many threads, in a session of the user */
+/* The user's process: has many threads, and a session that records them */
 static int crowd_of_a_user(void *arg)
 {
 	static pthread_t threads[TAKEN];
@@ -186,7 +186,7 @@ static int start_without_workers(void)
 	return id;
 }
 
-/* The worker that removes the threads from the first session has not run yet. */
+/* Root's session starts before the worker has removed the threads from the user's session. */
 static void crowd_is_traced_by_the_session_that_takes_it(void)
 {
 	struct raw_ledger before, after;
@@ -205,7 +205,7 @@ static void crowd_is_traced_by_the_session_that_takes_it(void)
 	EXPECT_IS(raw_sched_ledger(&nl, id, &before), 0);
 	NEED(pass(to_child[1]) && wait_turn(to_parent[0]));
 	EXPECT_IS(raw_sched_ledger(&nl, id, &after), 0);
-	/* Each thread was woken and switched to. */
+	/* Each thread has two records: it was woken, and the CPU switched to it. */
 	EXPECT(after.committed + after.dropped >= before.committed + before.dropped + 2 * TAKEN);
 	NEED(pass(to_child[1]) && waitpid(child, &status, 0) == child);
 	EXPECT_IS(status, 0);
@@ -239,7 +239,7 @@ static int renames_itself(void *arg)
 		SO(wait_turn(to_child[0]));
 		snprintf(name, sizeof(name), "renamed-%d", i);
 		SO(!prctl(PR_SET_NAME, name));
-		/* The write wakes the parent only if the parent sleeps in its read. */
+		/* Only if the parent sleeps in read(2), the write wakes it, and is recorded. */
 		while (!is_asleep(getppid()))
 			usleep(1000);
 		SO(pass(to_parent[1]));
@@ -378,7 +378,10 @@ static int occupy_cpu(void *arg)
 		;
 }
 
-/* A user whose threads end, fewer at once than the limit. Returns the number of threads missed. */
+/*
+ * Ends the user's threads in bursts, which are smaller than the limit. Returns the number of
+ * threads missed.
+ */
 static int end_bursts(void *arg)
 {
 	pthread_t thread[BURST];
@@ -393,7 +396,7 @@ static int end_bursts(void *arg)
 			SO(!pthread_create(&thread[j], NULL, end_at_once, NULL));
 		for (int j = 0; j < BURST; j++)
 			SO(!pthread_join(thread[j], NULL));
-		/* The module takes ended threads out after 50 ms. */
+		/* The module removes ended threads from its table after 50 ms. */
 		sleep(1);
 	}
 	return missed(id);

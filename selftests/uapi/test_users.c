@@ -133,7 +133,7 @@ static int nobody_with_perfmon(void *arg)
 	id = raw_session(&nl, "all", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_ALL, STRIDE,
 			 "roots");
 	SO(id > 0);
-	/* Without the capability it was created with, the owner cannot use the session. */
+	/* An owner who has lost CAP_PERFMON cannot use a session that was created with it. */
 	SO(!have_only(false));
 	SO(!raw_nl_open(&nl));
 	SO(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id) == -ENOENT);
@@ -161,7 +161,7 @@ static int root_without_capabilities(void *arg)
 	close(fd);
 	SO(raw_session(&nl, "root's", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "x") == -EEXIST);
 	SO(strstr(nl.text, "CAP_PERFMON"));
-	/* Such a root has its own session; a process with the capabilities can use it, too. */
+	/* Root without capabilities can have a session of its own. */
 	id = raw_session(&nl, "own", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "x");
 	SO(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
 	return 0;
@@ -182,7 +182,7 @@ static void I6_privileged_session_needs_capabilities(void)
 	end();
 }
 
-/* A socket that root opened and passed to another user has the rights of neither. */
+/* A socket that root opened and another user uses has neither root's nor the user's rights. */
 static int with_roots_socket(void *arg)
 {
 	(void)arg;
@@ -226,7 +226,7 @@ static void cookie_belongs_to_one_process(void)
 	close(fd);
 }
 
-/* Root records another user's process; that user cannot record root's. */
+/* A provider of root, which root's session records, and another user's session does not. */
 static int only_provider(void *arg)
 {
 	struct raw_provider own;
@@ -272,7 +272,10 @@ static void I6_only_root_records_other_users(void)
 
 #define SESSIONS_MAX	64
 
-/* Ended sessions count until they are freed, which no call waits for: try again. */
+/*
+ * Creates a session. If the user has too many, tries again: ended sessions count until the kernel
+ * has freed them, and no system call waits for that.
+ */
 static int make_session_soon(const char *name, uint32_t sched, uint64_t ring)
 {
 	int ret = -EDQUOT;
@@ -308,7 +311,7 @@ static void a_user_has_so_many_sessions(void)
 	EXPECT_IS(raw_child(make_sessions, NULL, NOBODY), 0);
 }
 
-/* Ended sessions hold memory until they are closed: it counts towards the limit. */
+/* An ended session uses memory until its reader is closed, and the memory counts. */
 static int take_memory(void *arg)
 {
 	uint64_t limit, ring, cpus;
@@ -348,8 +351,9 @@ static void sessions_of_user_share_memory_limit(void)
 }
 
 /*
- * A provider whose last two sessions ended a moment ago waits for its rings until each CPU has run
- * something else. This CPU does not, because the test keeps it busy.
+ * A provider whose last two sessions ended a moment ago gets no rings before each CPU has run
+ * another task. This CPU runs no other task, because the test keeps it busy. Exit status of a child
+ * whose provider did not wait for its rings:
  */
 #define NEVER_WAITED	77
 
@@ -387,8 +391,8 @@ static int refused_after_one_more(int id, uint64_t stride)
 }
 
 /*
- * A session with as many providers as the limit allows, one of which waits for its rings. @arg:
- * does that provider end while it waits?
+ * A session has as many providers as the limit allows, and one of them waits for its rings. @arg
+ * points to true if that provider ends while it waits.
  */
 static int fill_while_one_waits(void *arg)
 {
@@ -434,7 +438,7 @@ static int fill_while_one_waits(void *arg)
 static void fill(bool ends)
 {
 	const struct sched_param first = { .sched_priority = 1 }, none = { 0 };
-	/* A new user for each test: ended sessions count for a while. */
+	/* Use a new user for each attempt, because ended sessions count for a while. */
 	static int user = NOBODY;
 	int ret = NEVER_WAITED;
 	cpu_set_t all, one;

@@ -342,7 +342,7 @@ static int sweep(struct scratch *s, struct intervals *l)
 	return err;
 }
 
-/* --- who is to blame ------------------------------------------------------------------ */
+/* --- causes of waits ------------------------------------------------------------------ */
 
 /* Returns the first span of @t from @s on that is not runnable, or the last span. */
 static const struct span *last_of_wait(const struct thread *t, const struct span *s)

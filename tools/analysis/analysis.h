@@ -13,8 +13,8 @@
 #include "fxt/fxt.h"
 
 /*
- * In order of preference: an operation has the first of these states that one of its threads
- * has.
+ * If the threads of an operation have different states, the operation has the one that comes first
+ * here.
  */
 enum analysis_state {
 	ANALYSIS_RUNNING,	/* a thread that works on the operation has a CPU */
@@ -57,7 +57,7 @@ struct analysis_thread {
 	bool followed;
 };
 
-/* Identifies an operation. In rows of other operations, it refers to one. */
+/* The names of an operation, which tell it from others */
 struct analysis_id {
 	const char *provider;	/* provider of the begin; "" if the trace names none */
 	const char *category, *name;
@@ -154,8 +154,8 @@ struct analysis_loss {
  */
 struct analysis_thread_row {
 	const struct analysis_thread *thread;
-	uint64_t from;		/* the begin of the trace if the session listed the thread then;
-				   else its first record or event */
+	uint64_t from;		/* the thread is known to exist from then on: from the list of
+				   threads in the trace, or from its first record or event */
 	uint64_t to;		/* the end of the trace */
 	uint64_t exited_ns;	/* time after the thread ended */
 	uint64_t ns[ANALYSIS_STATES];	/* queued: 0 */
@@ -196,8 +196,8 @@ struct analysis_wait {
 	const struct analysis_thread *thread;
 	uint64_t from, to;
 	unsigned int cpu;	/* the CPU that the thread got */
-	enum analysis_reason reason;	/* preempted or woken; none: the wait began before
-					   the first record */
+	enum analysis_reason reason;	/* preempted, yielded or woken; none: the trace does
+					   not show how the wait began */
 	bool cut;		/* the wait began before the thread's first record, or in a loss */
 	/* The wait divided by the thread that had the CPU, without a gap */
 	const struct analysis_interval *parts;
@@ -257,7 +257,10 @@ struct analysis_orphan {
 	struct analysis_id id;	/* "" for names that are not known */
 };
 
-/* Time in a scope: the thread worked on an operation, or said that it worked on none. */
+/*
+ * Time in a scope or a region of a program (asynctrace/operation.h). The thread worked on an
+ * operation, or on none.
+ */
 struct analysis_region {
 	const struct analysis_thread *thread;
 	uint64_t operation;	/* id; 0: none */
@@ -290,8 +293,8 @@ struct analysis_note {
 };
 
 /*
- * Limit of durations around each other on a thread: an endless trace may have begins without
- * ends. Inner ones are left out and counted.
+ * Limit of nested durations on a thread, because an endless trace may have any number of begins
+ * without ends. Durations inside of these are left out and counted.
  */
 #define ANALYSIS_DEPTH_MAX	4096
 
@@ -301,7 +304,8 @@ struct analysis_totals {
 	uint64_t complete, incomplete;	/* operations */
 	uint64_t orphans;	/* ends without a begin */
 	uint64_t switches, wakeups;
-	uint64_t unkeyed;	/* events of the pair whose key is neither an integer nor a text */
+	uint64_t unkeyed;	/* events of the pair that have no key, or whose key is neither a
+				   number nor a text */
 	uint64_t losses;	/* number of rows of losses */
 	uint64_t throttled;	/* number of cgroups that were throttled */
 	uint64_t tracepoints;	/* number of events of the kernel's tracepoints */
@@ -337,19 +341,22 @@ struct analysis_sink {
 	 */
 	int (*left_out)(void *arg, const struct analysis_operation *op);
 	/*
-	 * The event @record determines what its thread works on until @ns, or ANALYSIS_ONGOING.
+	 * The event @record determines what its thread works on until @ns. ANALYSIS_ONGOING: the
+	 * end is not known yet, and a later call may report it.
 	 */
 	void (*lasts)(void *arg, uint64_t record, uint64_t ns);
 	/*
-	 * The record @end, at @ns, ends the duration or operation that @begin began. A complete
-	 * duration is both records in one.
+	 * The record @end, at @ns, ends the duration or operation that @begin began. @end is
+	 * @begin if no end is awaited any more: the engine left out the duration or operation, or
+	 * its thread has ended.
 	 */
 	void (*ends)(void *arg, uint64_t begin, uint64_t end, uint64_t ns);
 	/* Called for the first thread that enters the operation that @begin began, at @ns. */
 	void (*entered)(void *arg, uint64_t begin, uint64_t ns);
 	/*
-	 * A duration of the thread @tid ended, and with it an inner one whose own record has a
-	 * later end. So what the thread works on depends on durations that have ended.
+	 * From now on, what the thread @tid works on depends on durations that have ended. Either a
+	 * duration ended before an inner one whose record has a later end. Or the operation after
+	 * the end of a scope is not that of the scope around it.
 	 */
 	void (*crossed)(void *arg, uint32_t tid);
 	void *arg;
@@ -378,8 +385,8 @@ struct analysis_options {
 	 */
 	size_t window;
 	/*
-	 * Limit of scheduling states kept for open operations, at 72 bytes each; default 1
-	 * million
+	 * Limit of states of threads, changes of CPUs' threads and works that are kept for open
+	 * operations, at 16 to 72 bytes each; default 1 million
 	 */
 	size_t history;
 	/* Keep this many nanoseconds of history before each operation, for analysis_needs(). */
@@ -394,7 +401,7 @@ struct analysis_options {
 	/*
 	 * Leave out paths, and intervals of complete operations. Do not divide the other
 	 * intervals by the thread that had the CPU or by what a thread worked on meanwhile.
-	 * Both take half of the time.
+	 * Without paths and divisions, the analysis takes half of the time.
 	 */
 	bool totals_only;
 	/*
@@ -414,7 +421,7 @@ struct analysis *analysis_new(const struct analysis_options *opts,
 /* Takes the next record of the trace. Returns 0 or a negative errno. */
 int analysis_record(struct analysis *a, const struct fxt_record *rec);
 /*
- * Declares that no record before @ns is missing: operations that ended before are handed out.
+ * Declares that no later record has a time before @ns. Hands out operations that ended before.
  */
 int analysis_settle(struct analysis *a, uint64_t ns);
 /*
@@ -454,8 +461,8 @@ void analysis_free(struct analysis *a);
 /* The state of a thread right before a moment, as the records until then showed it */
 struct analysis_thread_state {
 	uint32_t tid;
-	bool known;		/* the state is known; otherwise only .first_seen, .followed and
-				   .entered are valid */
+	bool known;		/* the state is known; otherwise only .first_seen, .followed,
+				   .shown, .entered, .operation and .newest are valid */
 	enum analysis_state state;
 	enum analysis_reason reason;
 	uint32_t cpu;		/* ANALYSIS_NO_CPU: not known */
@@ -470,7 +477,7 @@ struct analysis_thread_state {
 	bool woken;		/* a wakeup came while it ran */
 	bool followed;		/* all its switches are recorded */
 	bool entered;		/* it has entered an operation, or left one */
-	bool shown;		/* a record of the scheduler had an operation of it */
+	bool shown;		/* a scheduling record had an operation of the thread */
 	uint64_t operation;	/* id of its operation, if .entered; 0: it works on none */
 	uint64_t newest;	/* begin of the newest operation with this id on which it works;
 				   0: of none */

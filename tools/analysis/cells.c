@@ -2,9 +2,10 @@
 /*
  * Operations of threads, from scheduling records
  *
- * The kernel reads the thread's operation from its cell and writes it into scheduling records. So
- * the operation is known even if the program's own record is missing. It is missing if the thread
- * entered the operation before the trace began, or if the category is not recorded.
+ * Each recorded thread of a program has a cell: memory in which the program stores the id of the
+ * thread's current operation. The kernel copies the id into scheduling records. So the
+ * operation is known even if the program's own record is missing. That record is missing if the
+ * thread entered the operation before the trace began, or if the category is not recorded.
  */
 #include <errno.h>
 
@@ -16,15 +17,16 @@
  * If @t has not left its previous operation, it has worked on that one until @ns. Otherwise, @t has
  * worked on @id since the begin of its current state. This is exact for a thread that does not run,
  * because it cannot change its cell. It is a guess for a thread that runs.
- * After a loss, @t may have entered @id at any time since the loss began. As the state of @t is
- * unknown, that of the operation is, too.
+ *
+ * After a loss, @t may have entered @id at any time since the loss began. So this returns the begin
+ * of the unknown state of @t, in which the operation's state is unknown, too.
  */
 static uint64_t since(struct thread *t, uint64_t ns, uint64_t id)
 {
 	const struct span *last = last_span(t);
 	const bool lost = last && last->state == ANALYSIS_UNKNOWN && last->reason == ANALYSIS_LOST;
 
-	/* The operation began after @t had entered its id. */
+	/* @t entered the id before an operation with this id began. */
 	if (t->known && t->operation == id)
 		return t->changed;
 	if (!lost && (entered_open(t) || !last || last->state == ANALYSIS_UNKNOWN))
@@ -39,8 +41,8 @@ static uint64_t since(struct thread *t, uint64_t ns, uint64_t id)
 static int show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id)
 {
 	/*
-	 * A record without an id shows nothing until one had an id: the session may not record
-	 * ids, or not of this thread.
+	 * Before the first record with an id of @t, a record without an id shows nothing: the
+	 * session may not record ids at all, or not the ids of this thread.
 	 */
 	if (!id && !t->shown_since)
 		return 0;
@@ -60,9 +62,9 @@ int cells_own(struct analysis *a, struct thread *t, const struct item *it, uint6
 }
 
 /*
- * Handles a wakeup that shows an operation of @waker. Only followed threads have operations
- * there. So @waker is followed from this record on, and it ran, as if it had written an event.
- * Its next state is not known: it may be about to sleep.
+ * Handles a wakeup that shows an operation of @waker. Wakeups have operations only of followed
+ * threads. So @waker is followed from this record on, and it ran, as if it had written an event.
+ * Its next state is not known, because @waker may be about to sleep.
  */
 static int show_waker(struct analysis *a, struct thread *waker, const struct item *it)
 {

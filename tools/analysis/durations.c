@@ -10,7 +10,7 @@
 #include "engine.h"
 #include "entered.h"
 
-/* Limit of works of a thread that a search for the work at some time looks at */
+/* Limit of the works that work_at() examines */
 #define LOOK_BACK	1024
 /* Lists of works longer than this get an index. */
 #define SEARCH_MAX	64
@@ -87,7 +87,10 @@ struct work *work_at(struct thread *t, uint64_t ns)
 	}
 	if (found)
 		return found;
-	/* Ends of works never become later, so the next search need not look at these. */
+	/*
+	 * The end of a work never becomes later. So searches for later times can skip all works
+	 * before @after.
+	 */
 	if (after >= t->ended) {
 		t->ended = after;
 		t->ended_by = ns - 1;
@@ -99,7 +102,10 @@ struct work *work_of_waker(struct thread *waker, uint64_t ns)
 {
 	struct work *w = work_at(waker, ns + 1);
 
-	/* The record of the wakeup shows the operation, perhaps as the first one. */
+	/*
+	 * The record of the wakeup may be the first that shows the waker's operation. This work
+	 * begins at @ns, so only a search right after @ns finds it.
+	 */
 	return w && w->shown && w->made == ns ? w : work_at(waker, ns);
 }
 
@@ -246,8 +252,8 @@ static int make_index(struct duration *d)
 }
 
 /*
- * Returns 1 if @op has a work in @d, else 0, or a negative errno. A search takes the shorter
- * list; if both are long, an index is made.
+ * Returns 1 if @op has a work in @d, else 0, or a negative errno. Searches the shorter one of the
+ * two lists of works. If both are long, makes an index.
  */
 static int has_work(const struct thread *t, struct duration *d, const struct operation *op)
 {
@@ -267,7 +273,7 @@ static int has_work(const struct thread *t, struct duration *d, const struct ope
 	return 0;
 }
 
-/* Drops works whose operation has ended: the end of @d does not change them. */
+/* Drops works whose operation has ended, because the end of @d does not change them any more. */
 static void drop_ended(struct duration *d)
 {
 	size_t kept = 0;

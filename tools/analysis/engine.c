@@ -123,7 +123,7 @@ static void give_up_works(struct analysis *a)
 
 /*
  * Drops history that no open operation needs. History matters from the begin of the oldest open
- * operation on. If that exceeds the limit, drops the older half of that time.
+ * operation on. While the rest exceeds half of the limit, drops the older half of its time.
  */
 static void forget(struct analysis *a)
 {
@@ -193,7 +193,10 @@ int engine_item(struct analysis *a, const struct item *it)
 
 static int add_switch(struct analysis *a, const struct fxt_record *rec)
 {
-	/* Skip a switch that the recorder wrote for viewers: it has no meaning for threads. */
+	/*
+	 * Skip a switch that the recorder of slow operations wrote for viewers. It is not a switch
+	 * of the kernel.
+	 */
 	if (selection_apart(rec))
 		return 0;
 	a->totals.switches++;
@@ -341,7 +344,8 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 	if (a->totals.selection && rec->number == ASYNCTRACE_FXT_ASYNC_BEGIN)
 		it.wanted = selection_wants(a, rec);
 	/*
-	 * An async instant in a selection stands for an event that was left out, so it counts.
+	 * An async instant in a selection stands for an async begin that was left out, so it shows
+	 * the work of its thread.
 	 */
 	it.apart = a->totals.selection && rec->number != ASYNCTRACE_FXT_ASYNC_INSTANT &&
 		   selection_apart(rec);
@@ -350,7 +354,10 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 		return first;
 	if (!a->opts.pair)
 		return order_add(a, &it);
-	/* An event at the begin or the end of a duration counts as inside of it. */
+	/*
+	 * Events that are made of the begin or the end of a duration count as inside of it. So they
+	 * come after its begin and before its end.
+	 */
 	first = rec->number == ASYNCTRACE_FXT_DURATION_END ? pair_event(a, rec) : order_add(a, &it);
 	if (first)
 		return first;

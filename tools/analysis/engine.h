@@ -44,7 +44,8 @@ enum item_kind {
 	ITEM_WAKEUP,		/* .id: woken thread, .other: waker; 0: an interrupt */
 	ITEM_LOSS,		/* .id: number of the loss */
 	ITEM_MARK,		/* .id: number of the mark */
-	ITEM_THROTTLED,		/* a cgroup, .name, of the process .pid, until .id; .record: ns */
+	ITEM_THROTTLED,		/* the quota of the cgroup .name throttled the process .pid for
+				   .record ns between .ns and .id */
 	ITEM_PARENT,		/* .record: parent of the operation .id, which begins next */
 	ITEM_EVENT,		/* ITEM_EVENT + n: an event of type n */
 };
@@ -56,7 +57,8 @@ struct item {
 	 * or end of a duration: operation that its thread works on from then on
 	 */
 	uint64_t id;
-	uint64_t record;	/* record of an event; of a switch: first argument of .name */
+	uint64_t record;	/* offset of an event's record; of a switch: first argument of the
+				   system call .name */
 	uint8_t kind;
 	bool wanted : 1;	/* begins an operation that a selection was made for */
 	bool apart : 1;		/* records around it were left out: it shows nothing about
@@ -64,8 +66,8 @@ struct item {
 	/* Has the library's argument: "parent", "operation" or "resumed". */
 	bool entered : 1;
 	/*
-	 * An event of a pair. .name is the category of the start event. .category is the name
-	 * of the key if that is a text, or NO_NAME.
+	 * An event of a pair. .name is the event's category. .category is the name of the key
+	 * if that is a text, or NO_NAME.
 	 */
 	bool paired : 1;
 	bool inferred : 1;	/* the recorder inferred the scheduling record */
@@ -80,10 +82,10 @@ struct item {
 			uint32_t tid, pid;
 			uint32_t category;
 			uint32_t provider;
-			uint32_t place;	/* of the begin of a scope: in the source; or NO_NAME */
+			uint32_t place;	/* if .entered: source line of a scope, or NO_NAME */
 		};
 		struct {	/* valid for scheduling */
-			/* The operation of the leaving or woken thread, from its cell; 0: none */
+			/* The operation of the leaving or woken thread; 0: none. See cells.c. */
 			uint64_t operation;
 			/* The operation of the incoming or waking thread; 0: none */
 			uint64_t other_operation;
@@ -201,7 +203,7 @@ struct work {
 	uint64_t from, to;	/* to: STILL_OPEN while the duration is open */
 	uint64_t in;		/* .number of the duration */
 	uint64_t record;	/* the event that shows the work */
-	bool told;		/* the sink was called for .record */
+	bool told;		/* the sink knows the time until which .record matters */
 	bool entered;		/* the thread entered the operation: see entered.c */
 	bool shown;		/* a scheduling record has the operation */
 	uint64_t made;		/* time of the record that showed it; .from may be earlier */
@@ -265,26 +267,28 @@ struct thread {
 	uint64_t ended_by;
 	struct duration *stack;
 	size_t depth, room;
-	uint64_t beyond;	/* open durations that were left out, inside of .stack */
+	uint64_t beyond;	/* number of open durations that were left out because .stack
+				   is full */
 	uint64_t durations;	/* number of durations that began so far */
 	uint64_t operation;	/* id of the operation that the thread entered; 0: none */
 	bool known;		/* .operation is valid */
 	uint64_t newest;	/* the last begin of the operations in .entered; 0: none */
 	struct turnovers turnovers;	/* for analysis_needs(), in order of .told */
 	uint64_t changed;	/* time at which .operation changed; or 0 */
-	uint64_t shown_since;	/* time of the first scheduling record with an operation of
-				   it; or 0 */
+	uint64_t shown_since;	/* time of the first scheduling record that has an operation
+				   of the thread; or 0 */
 	struct works entered;	/* unfinished works on .operation */
 	uint64_t lost_until;	/* an ANALYSIS_LOST span lasts at least until then; or 0 */
 	uint64_t first_seen;	/* time of the first event, if it came before the first span;
 				   or 0 */
-	uint64_t existed;	/* the recorder says that it existed then; or 0 */
-	uint64_t woken_at;	/* the last wakeup that did not end a known sleep */
+	uint64_t existed;	/* the recorder says that the thread existed then; or 0 */
+	uint64_t woken_at;	/* the last wakeup that found the thread running, or in an
+				   unknown state */
 	uint64_t followed_at;	/* .out.followed is true from the record of this time on */
 	struct changes changes;	/* for analysis_needs(), in order of .told */
 	struct operation *waiting;	/* operations that ended while the last span was pending */
-	unsigned int refs;	/* references of works, and of operations that ended on this
-				   thread */
+	unsigned int refs;	/* references of works, and of operations that began or ended
+				   on this thread */
 	uint64_t counted;	/* by account.c: number of the last operation that counted it */
 	const struct piece *piece;	/* its last piece in the queues of account.c */
 	struct thread_counts counts;
@@ -304,7 +308,7 @@ static inline struct span *last_span(struct thread *t)
 	return t->spans.nr > t->spans.first ? &t->spans.of[t->spans.nr - 1] : NULL;
 }
 
-/* Returns the thread @tid, which is made if it is new. NULL: no memory */
+/* Returns the thread @tid, and makes it if it is new. NULL: no memory */
 struct thread *thread_of(struct analysis *a, uint32_t tid);
 struct cpu *cpu_of(struct analysis *a, unsigned int cpu);
 /* Adds a span to the history of @t. */
@@ -359,7 +363,7 @@ int threads_switch(struct analysis *a, const struct item *it);
 /* Handles the wakeup @it of @t. @before: the state in which the wakeup found @t, if it is known */
 int threads_wakeup(struct analysis *a, struct thread *t, const struct item *it,
 		   enum analysis_state before);
-/* Notes that @t wrote an event of the operation @id. */
+/* Sets the operation of the current turn of @t, because @t worked on @id or wrote its event. */
 void threads_worked(struct thread *t, const struct analysis_id *id);
 /* Returns the time from which on future rows need history, or @ns if that is earlier. */
 uint64_t threads_needed(const struct analysis *a, uint64_t ns);
@@ -370,7 +374,10 @@ int threads_finish(struct analysis *a);
 int durations_item(struct analysis *a, const struct item *it);
 /* Returns the name of the innermost duration that is open on @t at @ns, or NO_NAME. */
 uint32_t durations_innermost(const struct thread *t, uint64_t ns);
-/* Returns the work of @t at @ns that began last, preferably one that @t entered, or NULL. */
+/*
+ * Returns the work that @t did right before @ns, or NULL. Of several works, prefers those on
+ * operations that @t entered, then the one that began last.
+ */
 struct work *work_at(struct thread *t, uint64_t ns);
 /* Returns the work of @waker when it woke a thread at @ns, or NULL. */
 struct work *work_of_waker(struct thread *waker, uint64_t ns);
@@ -396,7 +403,10 @@ int works_add(struct works *w, struct work *work);
 int works_insert(struct analysis *a, struct thread *t, struct work *work);
 void works_free(struct works *w);
 void work_put(struct work *w);
-/* Reports to the sink, once, that the event of @w matters until @ns. */
+/*
+ * Reports to the sink that the event of @w matters until @ns; STILL_OPEN: the end is not known yet.
+ * Does nothing if an end was reported before.
+ */
 void work_lasts(const struct analysis *a, struct work *w, uint64_t ns);
 
 /* --- off_cpu.c ---------------------------------------------------------------------- */
@@ -423,7 +433,7 @@ struct operation {
 	struct analysis_id out;
 	uint64_t parent;
 	uint64_t begin, end;
-	uint64_t entered_at;		/* a thread entered it; STILL_OPEN: none so far */
+	uint64_t entered_at;		/* time of the first entry; STILL_OPEN: none so far */
 	uint64_t key;
 	const struct analysis *analysis;
 	struct thread *begin_thread, *end_thread;
@@ -450,11 +460,11 @@ int operations_end(struct analysis *a, const struct item *it);
 /* Returns the names of the operation that the event @it belongs to. */
 struct analysis_id id_of_item(const struct analysis *a, const struct item *it);
 /*
- * True if only works within scopes of @op count, because threads enter it. Records of one time
- * have no order, so one of the current time, or of the end of @op, does not matter.
+ * True if a thread has entered @op. Then only works within scopes of @op count. Records of equal
+ * time have no order, so an entry at the current time or at the end of @op does not count.
  */
 bool operation_is_entered(const struct operation *op);
-/* Returns the first open operation with the id @id; .same_id links the others. */
+/* Returns the newest open operation with the id @id, or NULL; .same_id links the older ones. */
 struct operation *operations_by_id(struct analysis *a, uint64_t id);
 /* Hands out @op, now or as soon as the states of its threads are known. */
 int operations_hand_out(struct analysis *a, struct operation *op);
@@ -474,7 +484,7 @@ int pair_event(struct analysis *a, const struct fxt_record *rec);
 
 /* --- orphans.c --------------------------------------------------------------------------- */
 
-/* Hands out a row for @it, or for @op, which did not end. */
+/* Hand out a row for the event @it, or for the begin of @op, which did not end. */
 int orphan_event(struct analysis *a, enum analysis_orphan_kind kind, const struct item *it);
 int orphan_operation(struct analysis *a, const struct operation *op);
 /* Hands out rows of durations that did not end. */
@@ -504,7 +514,7 @@ struct losses {
 
 int losses_record(struct analysis *a, const struct fxt_record *rec);
 int losses_item(struct analysis *a, const struct item *it);
-/* Keeps @loss until its time is reached. Makes @it refer to it. */
+/* Keeps @loss until the item @it is handed on, and makes @it refer to @loss. */
 int losses_add(struct analysis *a, const struct loss *loss, struct item *it);
 /*
  * Returns the end of the last time within @from..@to in which events may be missing, at most
@@ -535,7 +545,8 @@ struct late {
 };
 
 /*
- * Handles @it at its place in the file. Returns true if it was already handed on at its time.
+ * Handles @it at its place in the file. Returns true if the caller must skip @it, because the
+ * second reading hands it on at its time.
  */
 bool late_item(struct analysis *a, const struct item *it);
 /* Hands on the late items before @ns. */
@@ -563,11 +574,14 @@ struct intervals {
 };
 
 int intervals_add(struct intervals *l, const struct analysis_interval *i);
-/* Fills the rows of @op, from its begin to its end. */
+/*
+ * Adds the intervals of @op, from its begin to its end, to @l. Fills the sums of states and the
+ * threads of @row.
+ */
 int account(struct analysis *a, const struct operation *op, struct analysis_operation *row,
 	    struct intervals *l);
 int critical_path(struct analysis *a, const struct operation *op, struct intervals *l);
-/* Fills @row from span @s of @t, for @from..@to. @s NULL: the state is unknown */
+/* Fills @row for @from..@to from the span @s of @t; @s NULL: the state is unknown */
 void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 	      uint64_t from, uint64_t to, struct analysis_interval *row);
 /* Add @row, which is runnable or queued, to @l, divided by the cause of the wait. */
@@ -580,7 +594,7 @@ int divide_queued(const struct analysis *a, const struct analysis_interval *row,
  */
 const struct analysis_id *id_of(const struct analysis *a, const struct work *w);
 const char *text_of(const struct analysis *a, uint32_t name);
-/* Returns the CPU that @t, runnable at @ns, gets or waits for; NO_CPU: not known */
+/* Returns the CPU that @t, which is runnable at @ns, gets or waits for; NO_CPU: not known */
 unsigned int awaited_cpu(const struct thread *t, uint64_t ns);
 
 /* --- selection.c -------------------------------------------------------------------------- */
@@ -599,11 +613,11 @@ struct mark {
 	struct span span;	/* of a thread */
 	uint64_t first_seen;	/* of a thread */
 	uint64_t operation;
-	uint64_t begin;		/* of the operation; work: of the newest one */
+	uint64_t begin;		/* of the operation; MARK_WORK: of the newest one with that id */
 	bool followed;		/* of a thread */
-	bool entered, shown;	/* work: .operation and .begin are valid; see struct
-				   analysis_thread_state */
-	uint64_t since, read;	/* see asynctrace(5) */
+	bool entered, shown;	/* MARK_WORK: see struct analysis_thread_state. .entered:
+				   .operation and .begin are valid */
+	uint64_t since, read;	/* MARK_READ: state_since and read_from in asynctrace(5) */
 	bool exact;		/* records of an earlier file show the state since .since */
 	uint32_t tid;
 	uint16_t cpu;
@@ -614,7 +628,7 @@ struct marks {
 	size_t nr, room, nr_waiting;
 };
 
-/* Handles an instant that the recorder wrote. */
+/* Handles an instant of the recorder's pseudo thread "clock", which may be a mark. */
 int selection_record(struct analysis *a, const struct fxt_record *rec);
 int selection_item(struct analysis *a, const struct item *it);
 int add_mark(struct analysis *a, uint64_t ns, const struct mark *m);
@@ -686,7 +700,7 @@ struct analysis {
 	struct scratch scratch;		/* of account.c */
 	struct needs_room needs;
 	struct marks marks;
-	uint64_t child, parent;		/* of the last item ITEM_PARENT */
+	uint64_t child, parent;		/* operations of the last ITEM_PARENT */
 	uint64_t wanted_id;		/* id of the next operation that the selection was
 					   made for */
 	bool wants;			/* .wanted_id is valid */

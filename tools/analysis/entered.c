@@ -5,8 +5,8 @@
  * entered an operation has the argument "resumed". Each of them is what the thread works on
  * from then on, so that an answer does not depend on records before it.
  *
- * If a thread enters an operation, durations around the operation's events do not tell who works
- * on it: its begin may be in a duration of a thread that only accepts requests.
+ * If a thread enters an operation, durations around the operation's events do not show which
+ * threads work on it: its begin may be in a duration of a thread that only accepts requests.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -279,9 +279,9 @@ int entered_finish(struct analysis *a)
 /* --- ends ---------------------------------------------------------------------------------- */
 
 /*
- * Handles the end of a scope. The end of a region does not name the operation that the thread
- * goes on to work on: it is that of the scope around it. If no scope is open, the region belonged
- * to the operation that the thread works on, which does not change.
+ * Handles the end of a scope or a region. A region (TRACE_REGION) enters no operation, so its end
+ * does not name the operation that the thread works on next. This is the operation of the scope
+ * around the region. If no such scope is open, the thread goes on with its operation.
  */
 int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 		const struct item *it)
@@ -292,8 +292,8 @@ int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 	int err;
 
 	/*
-	 * The program resumes an operation other than that of the scope around, which is a
-	 * mistake.
+	 * The next operation does not follow from the scope around. Either the program has left
+	 * scopes in a wrong order, or the begin of the scope around is not in the trace.
 	 */
 	if (id != around && a->sink.crossed)
 		a->sink.crossed(a->sink.arg, t->out.tid);
@@ -301,7 +301,10 @@ int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 		scope = NULL;
 	err = entered_set(a, t, it->ns, id, scope ? scope->record : 0,
 			  scope ? scope->name : it->name);
-	/* The works go on without the begin, which matters only while its scope is open. */
+	/*
+	 * If the next operation is the same, the works go on. But the begin of @d, which has shown
+	 * them, matters only until here.
+	 */
 	for (size_t i = 0; d && i < t->entered.nr; i++)
 		if (t->entered.of[i]->record == d->record)
 			work_lasts(a, t->entered.of[i], it->ns);

@@ -11,7 +11,10 @@
  */
 int entered_set(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, uint64_t record,
 		uint32_t name);
-/* Returns the number of open operations that @t has entered, for they may have the same id. */
+/*
+ * Drops the works of @t on operations that have ended. Returns the number of the others, which can
+ * be more than 1, because several open operations may have the same id.
+ */
 size_t entered_open(struct thread *t);
 /*
  * Handles a scheduling record or a mark at @ns, which shows that @t has worked on @id since
@@ -25,15 +28,15 @@ int entered_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t fro
  */
 void entered_operation(struct analysis *a, uint64_t id, uint64_t begin);
 /*
- * The scope @d, on the stack, begins or has ended with @it. entered_end(): .end of @d is set; NULL:
- * the begin is not known.
+ * Handle the begin @it or the end @it of the scope @d, which is on the stack of @t. entered_end():
+ * .end of @d is set; @d NULL: the trace has no begin, or the begin was left out.
  */
 int entered_begin(struct analysis *a, struct thread *t, struct duration *d, const struct item *it);
 int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 		const struct item *it);
 /* Hand out scopes that did not end. */
 int entered_finish(struct analysis *a);
-/* If @rec, an instant, is one of an operation, hand it out. */
+/* Hands out a row for the instant @rec if @rec names an operation. */
 int entered_note(struct analysis *a, const struct fxt_record *rec);
 /* Handles the exit of a thread, whose number another thread may get next. */
 int entered_exit(struct analysis *a, const struct item *it);

@@ -49,7 +49,7 @@ static void keep(struct analysis *a, const struct item *it)
 bool late_item(struct analysis *a, const struct item *it)
 {
 	struct late *l = &a->late;
-	/* A mark stands next to the record that it belongs to, so it is never late. */
+	/* A mark never counts as late: it stands in the file next to the record it belongs to. */
 	bool late = it->ns < a->order.settled && it->kind != ITEM_MARK;
 
 	l->items++;

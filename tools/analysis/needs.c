@@ -4,9 +4,9 @@
  * path name, their states at the begin of the kept records, and the operations that these
  * threads worked on meanwhile.
  *
- * The engine computes a row from the records that it has when it hands the row out. A later
- * record may still change the state of a thread before it. So a state is given as it was known
- * at its moment, and the reader of the kept records learns the rest from the later record.
+ * A record may change a state that a thread had before the record. So a state at a time is given as
+ * the records until that time showed it. The file also has the later records, from which its reader
+ * learns the changes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -79,8 +79,8 @@ static void thread_state(const struct analysis *a, const struct thread *t, uint6
 	state->seen = s->seen;
 	state->woken = s->woken;
 	/*
-	 * If the recorder infers later that @t left a CPU, this span may become lost after the
-	 * fact.
+	 * If the recorder infers later that @t left its CPU, the next span is unknown because of a
+	 * loss. Then the reader of the kept records needs .lost_until.
 	 */
 	state->lost_until = s->reason == ANALYSIS_LOST || s->lost_until >= from ? s->lost_until : 0;
 }

@@ -181,6 +181,6 @@ int off_cpu_state(struct analysis *a, struct thread *t, const struct fxt_record 
 			.cpu = NO_CPU, .in = it.name, .argument = it.record,
 			.has_argument = it.has_argument, .file = it.file,
 		};
-	/* After all records of that time, which override the state. */
+	/* Add the mark after all records until that time, because they override the state. */
 	return add_mark(a, args.read_until->u + 1, &m);
 }

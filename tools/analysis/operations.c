@@ -9,7 +9,10 @@
 
 #include "engine.h"
 
-/* Limit of operations that wait for the state of a thread without any scheduling record */
+/*
+ * Limit of operations that wait for the state of a thread. Without it, operations of a thread that
+ * has no scheduling records would wait until the end of the trace.
+ */
 #define WAITING_MAX	65536
 
 void operation_put(struct operation *op)
@@ -27,7 +30,7 @@ bool operation_is_entered(const struct operation *op)
 {
 	const struct analysis *a = op->analysis;
 
-	/* STILL_OPEN is later than any time, so an operation that no thread entered is none. */
+	/* If no thread entered @op, .entered_at is STILL_OPEN, which is later than any time. */
 	return op->entered_at < op->end && (op->entered_at < a->now || a->over);
 }
 

@@ -4,9 +4,9 @@
  * one ring are mostly sorted. So the items are distributed over a few ascending runs, about one
  * for each ring. A heap of the runs' first items gives the next item.
  *
- * An item goes to the run with the youngest last item that is not younger than the item. This
- * keeps the last items of the runs strictly descending. Of two items of equal time, the earlier
- * one in the file is in the same run or in an earlier one, so their order is kept.
+ * An item is added to the first run whose last item is not later than the item. This keeps the
+ * last items of the runs strictly descending. Of two items of equal time, the first one in the
+ * file is in the same run as the second one, or in an earlier run. So their order is kept.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #define WINDOW_DEFAULT	(1u << 20)
 #define WINDOW_MIN	16
-/* Items of a block. Runs begin small because a hostile trace may have as many runs as items. */
+/* Items of a block. A run begins small, because a hostile trace may have as many runs as items. */
 #define BLOCK_MIN	1
 #define BLOCK_MAX	512
 #define PREFETCH	4
@@ -136,7 +136,7 @@ static struct run *run_for(struct order *o, uint64_t ns)
 		else
 			low = middle + 1;
 	}
-	/* An empty last run accepts any item. */
+	/* If the last run is empty, it can take an item of any time. */
 	if (low == o->nr_runs && low && is_empty(&o->runs[low - 1]))
 		low--;
 	if (low == o->nr_runs)

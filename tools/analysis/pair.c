@@ -33,8 +33,8 @@ static bool is_done(const struct fxt_record *rec, const struct analysis_pair *pa
 }
 
 /*
- * Fills in the id of @it from a number, or .category from a text. Returns false if the key is
- * neither.
+ * Sets .id of @it if the key is a number, .id and .category if it is a text. Returns false if the
+ * key is neither.
  */
 static bool take_key(struct analysis *a, const struct fxt_arg *key, struct item *it)
 {

@@ -33,8 +33,8 @@ struct walk {
 	} stack[DEPTH_MAX];
 	unsigned int depth;
 	/*
-	 * Works by end: active ones, a gap, then those the walk has not reached, latest end
-	 * first
+	 * Works, the latest end first. The first .active ones are those that the walk has reached,
+	 * those from .next on it has not reached. The entries between are unused.
 	 */
 	struct work **works;
 	size_t nr_works, active, next;
@@ -84,7 +84,7 @@ static const struct work *working(struct walk *w, uint64_t ns, const struct thre
 	const struct work *found = NULL;
 	size_t kept = 0;
 
-	/* Works in reach move to the active ones. */
+	/* Move the works that end at @ns or later to the active ones. */
 	for (; w->next < w->nr_works && w->works[w->next]->to >= ns; w->next++)
 		w->works[w->active++] = w->works[w->next];
 	for (size_t i = 0; i < w->active; i++) {
@@ -178,8 +178,8 @@ static int step(struct walk *w)
 		}
 	}
 	/*
-	 * If the waker's own sleep has no known cause, the state of the thread that waited for
-	 * it is more useful.
+	 * If the waker slept without a known cause, the state of the thread that waited for the
+	 * waker tells more.
 	 */
 	if (top && (row.state == ANALYSIS_UNKNOWN ||
 		    (row.state == ANALYSIS_BLOCKED && row.other_kind == ANALYSIS_OTHER_NONE))) {

@@ -4,12 +4,13 @@
  *
  * A switch also shows the state right before it: the leaving thread was running, the coming
  * thread was runnable. So the state of a thread before its first record, and after a loss, is
- * pending until its next switch. A wakeup does not show it: Linux wakes each thread that is
- * marked as sleeping, also if it still runs, or was preempted before it slept.
+ * pending until its next switch. A wakeup does not show the state before it. Linux wakes each
+ * thread that is marked as sleeping, also if it still runs, or was preempted before it slept.
  *
- * A session follows the threads of its providers, or all threads. Of other threads it has only
- * switches from and to followed ones. So a thread is followed if it wrote events, or if it took
- * an idle CPU. Of others only the time from a switch in to a switch out is known.
+ * A session follows the threads of its providers, or all threads: it records all their switches.
+ * Of other threads it has only switches from and to followed threads. So a thread is followed if
+ * it wrote events, if a scheduling record has its operation, or if a record shows that it came to
+ * an idle CPU. Of other threads only the time from a switch in to a switch out is known.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -267,7 +268,7 @@ int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 	int err = t->out.followed ? 0 : scheduling_follow(a, t, ns);
 	const struct span *last = last_span(t);
 
-	/* The thread may leave its CPU without a record until one shows that it is followed. */
+	/* Until a record shows that @t is followed, @t may leave its CPU without a record. */
 	if (err || (last && last->seen && !last->woken))
 		return err;
 	/* An event that came too late to be sorted shows nothing about a later span. */
@@ -280,7 +281,7 @@ int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 	}
 	/*
 	 * The recorder writes a duration that began before the trace as if it began with the
-	 * trace.
+	 * trace. So an event at the begin of the trace does not show that the thread ran then.
 	 */
 	if (!t->first_seen && ns > a->totals.begin)
 		t->first_seen = ns;
@@ -387,7 +388,10 @@ static int comes_inferred(struct analysis *a, struct thread *t, const struct ite
 	 */
 	if (!last && t->first_seen && a->lost_until <= t->first_seen)
 		return settle_seen(a, t, ANALYSIS_RUNNING, it->cpu);
-	/* After a wakeup of a running thread, its first switch is inferred, too. */
+	/*
+	 * An event or a wakeup may have come while the thread ran, before its first switch. This
+	 * switch is inferred, too, and the thread has run since the pending span began.
+	 */
 	if (last && last->pending && (last->seen || last->woken) && last->reason != ANALYSIS_LOST)
 		return settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
 	/* No record is missing since the loss, so @t came before the loss ended. */
@@ -430,7 +434,7 @@ int scheduling_switch(struct analysis *a, const struct item *it)
 		if (err)
 			return err;
 	}
-	/* Records between missing ones do not prove anything. */
+	/* During a loss, a record proves nothing, because others around it may be missing. */
 	if (it->ns < c->lost_until)
 		return 0;
 	/*
@@ -511,9 +515,9 @@ int scheduling_wakeup(struct analysis *a, const struct item *it)
 }
 
 /*
- * Records of @t before @ns may be missing on purpose, so its known history ends here. No
- * operation waits for them: the selection has all records of threads that such an operation
- * needs.
+ * A selection may lack records of the thread before @ns, so the state that they showed is replaced
+ * by that of the mark. Operations need not wait for the missing records: the selection has all
+ * records that its operations need.
  */
 int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 {
@@ -527,20 +531,26 @@ int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 	t = thread_of(a, m->tid);
 	if (!t)
 		return -ENOMEM;
-	/* An event before the mark may be in the file, if its duration was still open. */
+	/*
+	 * The file may have an earlier event of the thread, if its duration was still open. Use the
+	 * mark's time only if it is earlier than that.
+	 */
 	if (m->first_seen && (!t->first_seen || m->first_seen < t->first_seen))
 		t->first_seen = m->first_seen;
 	t->out.followed |= m->followed;
 	if (span.state == ANALYSIS_STATES)
 		return 0;
 	t->lost_until = m->span.lost_until;
-	/* The state lasted until right before @ns, because a record at @ns changes it. */
+	/* Begin the span before @ns: a record at @ns would replace a span that begins at @ns. */
 	span.from = ns ? ns - 1 : 0;
 	err = push_span(a, t, &span);
 	return err || span.pending ? err : operations_settled(a, t);
 }
 
-/* True if records tell the state of @t, or may do so, so that a reading of it does not count. */
+/*
+ * True if records show the state of @t, or may show it. Then the state that the recorder has read
+ * from /proc does not count.
+ */
 static bool is_recorded(struct thread *t, const struct mark *m, uint64_t since)
 {
 	const struct span *last = last_span(t);
@@ -548,16 +558,16 @@ static bool is_recorded(struct thread *t, const struct mark *m, uint64_t since)
 	if (!last)
 		return t->first_seen;
 	/*
-	 * Records from before the session followed the thread are not complete. In a file of a
-	 * series, nor are those from before a state that an earlier file shows.
+	 * Records before @since are not complete if the session did not follow the thread then, or
+	 * if an earlier file of the session has the others.
 	 */
 	if (last->from < since && (!t->out.followed || (m->exact && !last->woken)))
 		return false;
-	/* A wakeup changes no state before the next switch, but is a record after a loss. */
+	/* After a loss, a wakeup is a record, too, although it does not change the span. */
 	return last->reason != ANALYSIS_LOST || last->pending || last->woken;
 }
 
-/* The thread ran or could run since @ns. The next record of it tells which. */
+/* Adds a span in which @t ran or was runnable since @ns. The next record of @t shows which. */
 static int push_awake(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	return push_span(a, t, &(struct span){
@@ -567,9 +577,9 @@ static int push_awake(struct analysis *a, struct thread *t, uint64_t ns)
 }
 
 /*
- * The recorder found the thread in a state at some time from @m->read until now. If the thread
- * has no record from @m->since or from the last loss until now, the state has lasted since then.
- * Otherwise its records tell its state. A selection has only some of the records.
+ * The recorder found the thread in a state at some time from @m->read until now. If the thread has
+ * no record from @m->since or from the last loss until now, the state has lasted since then.
+ * Otherwise its records show its state. This does nothing for a selection, which lacks records.
  */
 int scheduling_read(struct analysis *a, const struct mark *m)
 {
@@ -586,7 +596,10 @@ int scheduling_read(struct analysis *a, const struct mark *m)
 	if (a->totals.selection || from >= a->totals.end)
 		return 0;
 	counts = !is_recorded(t, m, from) && lost_until <= m->read;
-	/* An exact state is of an earlier file, whose records before that state are complete. */
+	/*
+	 * An exact state is from an earlier file, which has all records before it. So the history
+	 * before it stays valid.
+	 */
 	if (!t->out.followed && counts && !m->exact) {
 		err = follow(a, t, from);
 		if (err < 0)

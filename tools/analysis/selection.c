@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A selection has only the records that slow operations need (asynctrace record --slower-than).
- * Marks name these operations, and the states of threads and CPUs where their records begin.
+ * Marks name these operations, and the states of threads and CPUs right before their first records.
  * asynctrace(5) describes the marks.
  */
 #include <errno.h>

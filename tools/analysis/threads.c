@@ -32,7 +32,7 @@ static void count_span(struct thread_counts *c, const struct span *s, uint64_t t
 		c->ran_ns += ns;
 }
 
-/* Counts the quotas that @t, runnable in @s, may have waited for until @to. */
+/* If @t is runnable in @s, adds the time until @to for which it may have waited for a quota. */
 static void count_throttling(const struct analysis *a, struct thread *t, const struct span *s,
 			     uint64_t to)
 {
@@ -125,7 +125,7 @@ static void count_turn(struct thread *t, const struct span *s, uint64_t to)
 		t->turn.running_ns += to - from;
 }
 
-/* Span @old of @t has ended, and @new begins. */
+/* Handles the end of the span @old of @t and the begin of @new. A sleep ends the turn. */
 static int next_span(struct analysis *a, struct thread *t, const struct span *old,
 		     const struct span *new)
 {
@@ -226,7 +226,7 @@ uint64_t threads_needed(const struct analysis *a, uint64_t ns)
 		const struct spans *s = &t->spans;
 		const struct span *last = s->nr > s->first ? &s->of[s->nr - 1] : NULL;
 
-		/* Keep a pending span, which may turn out to be runnable, and a wait. */
+		/* A runnable span is needed for its row, and a pending one may become runnable. */
 		if (last && (last->state == ANALYSIS_RUNNABLE || last->pending) && last->from < ns)
 			ns = last->from;
 	}

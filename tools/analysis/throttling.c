@@ -50,7 +50,10 @@ int throttling_record(struct analysis *a, const struct fxt_record *rec)
 
 	if (it.name == NO_NAME)
 		return -ENOMEM;
-	/* A counter without both says that the throttling has ended. It is for viewers. */
+	/*
+	 * A counter with neither time nor periods says that the throttling has ended. Only viewers
+	 * need it.
+	 */
 	if ((!throttled && !number(rec, "throttled_periods")) ||
 	    us > (UINT64_MAX - rec->ns) / 1000 || throttled > UINT64_MAX / 1000)
 		return 0;
@@ -65,7 +68,10 @@ static const struct quotas *quotas_of(const struct analysis *a, uint32_t pid)
 	return e ? (const struct quotas *)(uintptr_t)e->a : NULL;
 }
 
-/* Returns the cgroup @path of the process @pid. NULL: no memory, or *@full */
+/*
+ * Returns the cgroup @path of the process @pid, and makes it if it is new. NULL: no memory; or, if
+ * *@full is set, the process has too many cgroups.
+ */
 static struct quota *quota_make(struct analysis *a, uint32_t pid, uint32_t path, bool *full)
 {
 	struct fxt_entry *e = fxt_make(&a->throttled, (uint64_t)pid + 1);
@@ -125,7 +131,7 @@ static size_t index_of(const struct quota *q, uint64_t ns)
 	return low;
 }
 
-/* Returns a bound of the time from @from to @to in which @q throttled a thread. */
+/* Returns an upper bound of the time from @from to @to in which @q throttled a thread. */
 static uint64_t bound(const struct quota *q, uint64_t from, uint64_t to)
 {
 	uint64_t covered = 0, counted = 0, at = from;

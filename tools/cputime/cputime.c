@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Holds records until the switches within their durations are known, and writes them with the time
- * as an argument of the duration or of its end.
+ * Holds records until the switches within their durations are known. Then writes them, with the CPU
+ * time as an argument of the complete duration or of the duration's end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,15 +14,15 @@
 #include "cputime/queue.h"
 #include "fxt/fxt.h"
 
-/* Limit of the begins around each other on a thread */
+/* Limit of nested durations that are open on a thread */
 #define DEPTH_MAX	4096
 
-/* Words by which a duration grows */
+/* Words of the argument that is added to the record of a duration */
 #define GROWTH	3
 
 static const char name[8] = "cpu_ns";
 
-/* A record of a duration that is held */
+/* A record of a duration that waits in the queue */
 struct held {
 	size_t at, words;	/* in the buffer */
 	uint64_t from, to;	/* of an end, .from is known when its time is settled */
@@ -51,8 +51,8 @@ struct cputime {
 	struct history history;
 	struct fxt_table stacks;	/* tid + 1: .a struct stack */
 	uint64_t start;		/* begin of the session */
-	uint64_t last_file;	/* bound of the bytes of the last file */
-	uint64_t growing;	/* number of durations in the queue */
+	uint64_t last_file;	/* upper bound of the bytes of the last file */
+	uint64_t growing;	/* number of records in the queue that may get the argument */
 	uint64_t added, known, unknown;
 	int error;
 };
@@ -175,7 +175,7 @@ int cputime_ring(struct cputime *c, uint32_t provider, uint32_t ring)
 	return c->error;
 }
 
-/* The records that follow are those of the next file, which has its own tables of names. */
+/* Begins the next file. It needs a new reader, because it has its own tables of names. */
 static int next_file(struct cputime *c)
 {
 	struct fxt_reader *reader = fxt_open_pushed();
@@ -184,7 +184,10 @@ static int next_file(struct cputime *c)
 		return -ENOMEM;
 	fxt_close(c->reader);
 	c->reader = reader;
-	/* Offsets begin with 0 again, so the queue begins before the file. */
+	/*
+	 * Offsets begin with 0 again. The queue still has words of earlier files, so the offset of
+	 * its first word is negative.
+	 */
 	c->base = 0 - c->queue.words * 8;
 	c->last_file = 0;
 	return queue_next_file(&c->queue);
@@ -242,7 +245,7 @@ static int begin(struct stack *s, uint64_t ns)
 	return 0;
 }
 
-/* Finds the begin of the duration that ends. Returns 0 if there is none. */
+/* Removes the last begin from @s and returns its time. Returns 0 if it is not known. */
 static uint64_t end(struct stack *s)
 {
 	if (s->beyond) {
@@ -252,7 +255,7 @@ static uint64_t end(struct stack *s)
 	return s->nr ? s->of[--s->nr] : 0;
 }
 
-/* Settles a record whose time has come. */
+/* Handles a record up to whose end all switches are known: computes the CPU time. */
 static int settle(struct cputime *c, struct held *h, bool missed)
 {
 	struct stack *s;
@@ -266,7 +269,10 @@ static int settle(struct cputime *c, struct held *h, bool missed)
 			return begin(s, h->from);
 		h->from = end(s);
 	}
-	/* The recorder moves the begin of an older duration to that of the session. */
+	/*
+	 * A duration that began before the session has the session's begin in the trace, so its
+	 * CPU time is not known.
+	 */
 	h->known = h->from > c->start && h->to >= h->from &&
 		   history_on_cpu(&c->history, h->tid, h->from, h->to, missed, &h->ns);
 	return 0;
@@ -304,7 +310,7 @@ static int settle_all(struct cputime *c, uint64_t ns, bool missed)
 
 /* --- writing ------------------------------------------------------------------------- */
 
-/* Writes the duration with its time, behind its other arguments. */
+/* Writes the record @h. If its CPU time is known and fits, adds it behind the other arguments. */
 static int put_duration(struct cputime *c, const struct held *h)
 {
 	const uint64_t *w = c->queue.buf + h->at;

@@ -2,9 +2,9 @@
 /*
  * Adds to the durations of a trace the time that their threads had a CPU.
  *
- * The switches of a thread tell exactly when it had a CPU. So programs need not measure it. But the
- * rings of CPUs are read one after the other: a duration is in the trace before some switches that
- * happened in it. So records wait until all switches are there.
+ * The switches of a thread show exactly when it had a CPU, so programs need not measure CPU time.
+ * But the recorder reads the rings of CPUs one after the other. So a duration may come before
+ * switches that happened in it, and records wait until all these switches have been read.
  */
 #ifndef CPUTIME_H
 #define CPUTIME_H
@@ -47,8 +47,9 @@ int cputime_ring(struct cputime *c, uint32_t provider, uint32_t ring);
  */
 int cputime_push(struct cputime *c, const uint64_t *words, size_t nr);
 /*
- * All records until @ns have been pushed. @missed: the session may have missed the first switches
- * of some threads. Writes the records that need not wait any more. Returns 0 or a negative errno.
+ * Declares that all records until @ns have been pushed, and writes those that need not wait any
+ * more. @missed: the session may have missed the first switches of some threads. Returns 0 or a
+ * negative errno.
  */
 int cputime_settle(struct cputime *c, uint64_t ns, bool missed);
 
@@ -60,15 +61,15 @@ void cputime_unwritten(const struct cputime *c, cputime_count_fn count, void *ar
 /* Return the bytes of whole records in the present file, and in all files. */
 uint64_t cputime_written(const struct cputime *c);
 uint64_t cputime_total(const struct cputime *c);
-/* Returns a bound of the bytes of the records that wait. */
+/* Returns an upper bound of the bytes of the records that wait. */
 uint64_t cputime_waiting(const struct cputime *c);
 /* Returns true if records of a later file than the present one wait. */
 bool cputime_is_behind(const struct cputime *c);
-/* Returns a bound of the bytes of the last file that has begun, which may wait. */
+/* Returns an upper bound of the bytes of the last file, whose records may still wait. */
 uint64_t cputime_last_file(const struct cputime *c);
 /* Returns the bytes that were added to the pushed records. */
 uint64_t cputime_added(const struct cputime *c);
-/* Return the number of durations whose time is known, and whose time is not. */
+/* Return the number of written durations with a known CPU time, and of those without. */
 uint64_t cputime_known(const struct cputime *c);
 uint64_t cputime_unknown(const struct cputime *c);
 

@@ -85,8 +85,9 @@ static bool lost_within(const struct history *h, uint64_t from, uint64_t to)
 }
 
 /*
- * A turn of @t is missing between its last one and the one at @ns. Finds the losses in which it may
- * have come: from *@from to *@to. If there is none, these are the times of the two turns.
+ * A turn of @t is missing between its last turn and the one at @ns. Finds the time of losses in
+ * which it may have happened, from *@from to *@to. Without a loss, these are the times of the two
+ * turns.
  */
 static void missing_within(const struct history *h, const struct track *t, uint64_t ns,
 			   uint64_t *from, uint64_t *to)
@@ -138,7 +139,7 @@ static int take_turn(struct history *h, const struct turn *turn)
 	last = t->nr ? &t->of[t->nr - 1] : NULL;
 	if (!t->first) {
 		t->first = turn->ns;
-		/* The thread comes to a CPU, so it had none before. */
+		/* The thread had no CPU before, but it is not known since when. */
 		if (turn->comes)
 			t->floor = turn->ns;
 	} else if (turn->comes && last && last->to == STILL_OFF) {
@@ -161,7 +162,7 @@ static int take_turn(struct history *h, const struct turn *turn)
 	return err;
 }
 
-/* Forgets the older half of all times. */
+/* Drops the older half of each thread's times off CPU. */
 static void forget(struct history *h)
 {
 	h->kept = 0;
@@ -241,7 +242,7 @@ bool history_on_cpu(const struct history *h, uint32_t tid, uint64_t from, uint64
 	if (lost_within(h, from, to) || (missed && (!t || t->first > from)))
 		return false;
 	*ns = to - from;
-	/* A thread without a switch has run all the time. */
+	/* A thread without a switch had a CPU all the time. */
 	if (!t)
 		return true;
 	first = gaps_before(t, from);

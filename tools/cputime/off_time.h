@@ -9,7 +9,7 @@
 
 #include "fxt/table.h"
 
-/* A thread left its CPU (.tid leaves) or came to one. */
+/* A switch of one thread: it came to a CPU (.comes) or left its CPU. */
 struct turn {
 	uint64_t ns;
 	uint64_t order;		/* position in the trace */
@@ -22,21 +22,23 @@ struct history {
 	struct turn *turns;	/* turns that are not sorted yet */
 	size_t nr, room;
 	struct fxt_table threads;	/* tid + 1: .a struct track */
-	size_t kept;		/* number of times off CPU that are kept */
+	size_t kept;		/* number of times off CPU in memory, of all threads */
 	uint64_t order;
 	struct window *losses;	/* in order, disjoint */
 	size_t nr_losses, room_losses;
 };
 
-/* Return 0 or -ENOMEM. */
+/* The functions return 0 or -ENOMEM unless stated otherwise. */
+
+/* Adds a turn. history_settle() sorts turns by time. */
 int history_turn(struct history *h, uint64_t ns, uint32_t tid, bool comes);
-/* Switches between @from and @to may be missing. */
+/* Notes that switches between @from and @to may be missing. */
 int history_lost(struct history *h, uint64_t from, uint64_t to);
-/* Takes the turns until @ns. Of these, only turns in a loss may be missing. */
+/* Processes the turns until @ns. All of them have been added, except those that a loss hides. */
 int history_settle(struct history *h, uint64_t ns);
 /*
- * Computes how long @tid had a CPU between two times at which it had one. @missed: turns before the
- * first known one may be missing. Returns false if that is not known.
+ * Computes how long @tid had a CPU between @from and @to, at which it had one. @missed: turns
+ * before the first known one may be missing. Returns false if the records do not show the time.
  */
 bool history_on_cpu(const struct history *h, uint32_t tid, uint64_t from, uint64_t to, bool missed,
 		    uint64_t *ns);

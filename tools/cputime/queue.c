@@ -84,7 +84,7 @@ void queue_cut(struct queue *q, size_t words, size_t nr)
 
 /* --- writing ------------------------------------------------------------------------- */
 
-/* @bytes bytes of the output were written: counts the whole records among them. */
+/* Counts the whole records among the first @bytes bytes of .out, which were written. */
 static void count_written(struct queue *q, size_t bytes)
 {
 	size_t at = 0, words;
@@ -132,7 +132,7 @@ static int begin_ring(struct queue *q, const struct queue_ring *ring)
 	return q->to.ring ? q->to.ring(q->to.arg, ring->provider, ring->ring) : 0;
 }
 
-/* Begins the runs of the next record. */
+/* Before the next record is written: begins the ring or the file that it belongs to. */
 static int begin_runs(struct queue *q)
 {
 	int err = 0;

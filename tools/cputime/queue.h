@@ -53,17 +53,17 @@ struct queue {
 
 /* The functions return 0 or a negative errno unless stated otherwise. */
 
-/* The records that follow belong to this ring, or to the next file. */
+/* Set the ring, or the file, of the records that queue_add() adds next. */
 int queue_ring(struct queue *q, uint32_t provider, uint32_t ring);
 int queue_next_file(struct queue *q);
 int queue_add(struct queue *q, const uint64_t *words, size_t nr);
-/* Notes the next of the records that queue_add() has added. */
+/* Notes how the next of the added records counts. Call it once for each record, in order. */
 int queue_note(struct queue *q, enum fxt_counted counted);
 /* Removes the records that were added since the queue had @words words and @nr records. */
 void queue_cut(struct queue *q, size_t words, size_t nr);
 /* Writes the records before the word with index @end in the buffer. */
 int queue_write(struct queue *q, size_t end);
-/* Writes @words words instead of the next record. */
+/* Writes the record @record of @words words instead of the next record of the queue. */
 int queue_replace(struct queue *q, const uint64_t *record, size_t words);
 int queue_flush(struct queue *q);
 /* Drops records that were written. Returns the number of their words. */

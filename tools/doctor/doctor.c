@@ -208,7 +208,7 @@ static void examine(struct doctor *d)
 {
 	doctor_kernel(d);
 	netlink(d);
-	/* Opening the connection loads the module, if it is installed and that is allowed. */
+	/* Opening the connection loads the module, if it is installed and loading is allowed. */
 	connection(d);
 	doctor_module(d);
 	interface(d);

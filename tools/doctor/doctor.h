@@ -73,7 +73,7 @@ void doctor_device(struct doctor *d);
 enum doctor_signature {
 	DOCTOR_SIGNED,		/* by any key */
 	DOCTOR_UNSIGNED,
-	DOCTOR_UNTOLD,
+	DOCTOR_UNTOLD,		/* the file cannot be read */
 };
 
 /*

@@ -59,7 +59,10 @@ void doctor_rseq(struct doctor *d)
 #endif
 }
 
-/* Returns the smallest limit of this process's memory cgroups; UINT64_MAX: none is known. */
+/*
+ * Returns the smallest limit of this process's memory cgroups, and its file in @where. Returns
+ * UINT64_MAX if there is no limit or if it cannot be read.
+ */
 static uint64_t cgroup_limit(char where[512])
 {
 	char own[256], path[512], text[64], *end;

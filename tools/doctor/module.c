@@ -53,7 +53,8 @@ static void kernel_config(struct doctor *d, const char *release)
 	gzFile config = open_config(release, path);
 
 	/*
-	 * Without a configuration there is no check: a loaded module was built for this kernel.
+	 * Without a configuration, skip the check. If the module is loaded, it was built for this
+	 * kernel, so the kernel has the options.
 	 */
 	if (!config)
 		return;
@@ -270,7 +271,7 @@ static void no_access(struct doctor *d, const char *path, const struct stat *st,
 		doctor_remedy_error(d, err);
 }
 
-/* True if the node is the module's device. Without a module, no node can be. */
+/* True if the node is the module's device. False if the module is absent. */
 static bool is_device(const struct doctor *d, const struct stat *st)
 {
 	unsigned int major, minor;

@@ -16,7 +16,7 @@ static bool locate(const struct tep_format_field *field, const void *data, int s
 	uint32_t offset = field->offset, len = field->size;
 
 	if (field->flags & TEP_FIELD_IS_DYNAMIC) {
-		/* The field holds the length above, and the offset in the lower 16 bits. */
+		/* The upper 16 bits of the field hold the length, the lower 16 bits the offset. */
 		if (tep_read_number_field((struct tep_format_field *)field, data, &where))
 			return false;
 		offset = where & 0xffff;
@@ -85,7 +85,7 @@ static void take_field(struct ftrace_fields *d, struct tep_format_field *field, 
 	d->nr++;
 }
 
-/* Decodes at most 15 values of an event, and leaves out further fields. */
+/* Decodes at most 15 values of an event, because the composer takes no more. */
 void ftrace_decode(struct ftrace_fields *d, struct tep_event *event, void *data, int size)
 {
 	d->nr = 0;

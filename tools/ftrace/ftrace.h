@@ -66,7 +66,7 @@ struct ftrace_element {
 
 /*
  * Parses the element at the beginning of @text. Returns false, without a message, if it is wrong.
- * Then @e has its text only.
+ * Only .text and .len of @e are valid then.
  */
 bool ftrace_element(struct ftrace_element *e, const char *text);
 /* Returns what follows an element in its list: the next one, or "". */
@@ -92,8 +92,8 @@ struct ftrace_lists {
  */
 bool ftrace_add_events(struct ftrace_lists *l, char *text);
 /*
- * Adds sets by their names, as in "block,irq". Returns false, after a message, if a name is
- * unknown.
+ * Adds sets of tracepoints by their names, as in "block,irq". Returns false, after a message, if a
+ * name is unknown.
  */
 bool ftrace_add_sets(struct ftrace_lists *l, char *text);
 
@@ -123,7 +123,10 @@ int ftrace_read(struct ftrace *f);
 int ftrace_compose(struct ftrace *f, struct at_compose *c);
 /* Calls @fn with the CPU before each event that is composed. An error of @fn is the result. */
 void ftrace_on_cpu(struct ftrace *f, int (*fn)(void *arg, uint32_t cpu), void *arg);
-/* Returns true if the queue should be composed although the composer may lack some processes. */
+/*
+ * Returns true if the queue is a quarter full. It should be composed then, although the composer
+ * may lack some processes.
+ */
 bool ftrace_is_crowded(const struct ftrace *f);
 /* Accounts for lost events. Call this after the last ftrace_read() and ftrace_compose(). */
 int ftrace_finish(struct ftrace *f, struct at_compose *c);

@@ -49,7 +49,7 @@ int ftrace_join_event(struct ftrace *f, const char *system, const char *name,
 	if (!event || e->field_len >= sizeof(text))
 		return 0;
 	if (!e->field_len) {
-		/* An element that only repeats the event changes nothing. */
+		/* Keep the field that an earlier element chose for this event. */
 		if (find(f, event))
 			return 1;
 		field = tep_find_field(event, FTRACE_OPERATION_FIELD);

@@ -111,7 +111,7 @@ const struct ftrace_join *ftrace_join(const struct ftrace *f, const struct tep_e
 /* Returns the number in the field; 0 if the event is too short. */
 uint64_t ftrace_join_id(const struct ftrace_join *j, const void *data, int size);
 
-/* tasks.c: NULL without memory */
+/* tasks.c: ftrace_task() returns NULL if there is no memory. */
 const struct ftrace_task *ftrace_task(struct ftrace *f, pid_t tid);
 void ftrace_tasks_free(struct ftrace *f);
 

@@ -163,12 +163,12 @@ static int compose_one(struct ftrace *f, struct at_compose *c, struct queued *q)
 	}
 	ftrace_decode(&fields, q->event, q->data, q->size);
 	t.nr_values = fields.nr;
-	/* After an error, too, the composer counts the event. */
+	/* Add the event even if on_cpu() failed, so that the composer counts it. */
 	more = at_compose_add_tracepoint(c, &t);
 	return more ? more : err;
 }
 
-/* Is this an error of the event alone, so that the next one can be composed? */
+/* Returns true if the error concerns this event only, so that the next one can be composed. */
 static bool is_of_event(int err)
 {
 	return err == -ERANGE || err == -EINVAL || err == -ENOENT;
@@ -176,7 +176,10 @@ static bool is_of_event(int err)
 
 int ftrace_compose(struct ftrace *f, struct at_compose *c)
 {
-	/* The events of an instance are in order of time, so the later ones are too early, too. */
+	/*
+	 * Set if the composer cannot tell the time of an event of the instance yet. Events of an
+	 * instance are in order of time, so it cannot tell the times of later ones either.
+	 */
 	bool early[FTRACE_INSTANCES] = { false };
 	size_t at = 0, kept = 0;
 	int result = 0;
@@ -193,7 +196,10 @@ int ftrace_compose(struct ftrace *f, struct at_compose *c)
 			kept += bytes;
 			continue;
 		}
-		/* The composer counted the event if it failed to write it. */
+		/*
+		 * The composer does not count an event after these errors. It counts events that it
+		 * fails to write.
+		 */
 		if (err == -ERANGE || err == -EINVAL || err == -ENOMEM)
 			f->of[q->which].cpus[q->cpu].unwritten++;
 		if (err && !is_of_event(err))
@@ -203,7 +209,7 @@ int ftrace_compose(struct ftrace *f, struct at_compose *c)
 	return result;
 }
 
-/* Reads a number of the buffer's statistics; 0 if they do not have it. */
+/* Returns a number of the buffer's statistics; 0 if they do not have it. */
 static uint64_t statistic(const char *stats, const char *name)
 {
 	const char *line = stats ? strstr(stats, name) : NULL;
@@ -216,8 +222,8 @@ static uint64_t statistic(const char *stats, const char *name)
  * struct losses - events of a CPU that are not in the file
  * @overwritten: events that newer ones replaced
  * @dropped: events that found no room
- * @unwritten: events that were read
- * @any: the CPU had events
+ * @unwritten: events that were read but not composed
+ * @any: events of the CPU were read, or are @unwritten
  */
 struct losses {
 	uint64_t overwritten;

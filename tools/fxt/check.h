@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Checks a trace against the rules of rules.h: records go in in the order of the file, counts
- * of breaches come out. Memory grows with names, threads and what is open, and with a window of
- * events that are sorted by time.
+ * Checks a trace against the rules of rules.h: takes records in the order of the file, and
+ * counts breaches. Memory grows with names, threads, open operations and open durations, and
+ * with the window of events that are sorted by time.
  */
 #ifndef FXT_CHECK_H
 #define FXT_CHECK_H

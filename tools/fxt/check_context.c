@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Lives of contexts: each is made first, runs on one thread at a time, and does not run after it
- * was destroyed. That it is made and destroyed once is a rule of async operations.
+ * was destroyed. check_time.c checks that a context is made and destroyed once: a context is an
+ * async operation.
  */
 #include <errno.h>
 

@@ -18,7 +18,7 @@ struct fxt_item {
 	bool context;			/* a run of the context @id begins */
 };
 
-/* A duration that is open on a thread, or has not been left; see check_time.c */
+/* A duration on the stack of a thread: it has no end yet, or ends after the last event. */
 struct fxt_slice {
 	uint64_t begin, end, limit;
 	uint64_t context;		/* the context that runs in it; 0: none */
@@ -46,14 +46,18 @@ struct fxt_check {
 	int error;
 
 	/* check_stream.c */
-	struct fxt_table threads;	/* tid + 1: .a offset of its first object */
+	struct fxt_table threads;	/* tid + 1: .a the key, .b offset of its first object */
 	struct fxt_table owners;	/* tid and pid of thread objects */
-	struct fxt_table processes;	/* pid + 1: .a offset of its first object */
+	struct fxt_table processes;	/* pid + 1: .a the key, .b offset of its first object */
 	struct fxt_table active;	/* tid and pid of events: .a tid << 32 | pid, .b
 					   offset of the first */
-	/* Same of events of the kernel's tracepoints, which an interrupt puts on any thread */
+	/*
+	 * As .active, for events of the kernel's tracepoints. An interrupt may happen on any
+	 * thread, so these threads need no scheduling records.
+	 */
 	struct fxt_table interrupted;
-	struct fxt_table scheduled;	/* tid + 1 in scheduling records: .a offset of the first */
+	struct fxt_table scheduled;	/* tid + 1 in scheduling records: .a the key, .b offset
+					   of the first */
 	struct fxt_table cpus;		/* cpu + 1: .a time of the last switch, .b running
 					   thread + 1 */
 	uint64_t start, end;		/* of the session, in ns; end 0: not known */
@@ -70,10 +74,10 @@ struct fxt_check {
 	/* check_time.c */
 	struct fxt_names names;
 	struct fxt_table stacks;	/* tid, pid: .a struct fxt_stack */
-	struct fxt_table asyncs;	/* id, category, name: .a tid, .b offset */
+	struct fxt_table asyncs;	/* id, category, name: .a name << 32 | tid, .b offset */
 	struct fxt_table async_ids;	/* id, category: .a number of open operations */
 	struct fxt_table running;	/* ids of contexts */
-	struct fxt_table flows;		/* id: .b offset */
+	struct fxt_table flows;		/* id: .a id, .b offset */
 	struct fxt_expected *expected;
 	size_t nr_expected;
 };

@@ -199,7 +199,10 @@ int fxt_stream_end(struct fxt_check *c)
 		    !fxt_find(&c->scheduled, (uint64_t)tid + 1))
 			fxt_found(c, FXT_RULE_UNSCHEDULED, e->b, "%u", tid);
 	}
-	/* A session may record events of its operations on threads that it does not record. */
+	/*
+	 * Do not require scheduling records here: a session records tracepoint events of its
+	 * operations also on threads that it does not record.
+	 */
 	fxt_each(&c->interrupted, e)
 		if (!fxt_find(&c->active, e->key))
 			thread_end(c, e);

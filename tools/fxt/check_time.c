@@ -94,7 +94,10 @@ static void end(struct fxt_check *c, struct fxt_stack *s, const struct fxt_item 
 	if (it->ns > top->limit)
 		fxt_found(c, FXT_RULE_OVERLAP, it->offset,
 			  "\"%s\" of thread %u ends after what encloses it", name, it->tid);
-	/* An end without names ends any open duration: a jump has left its scope. */
+	/*
+	 * An end without names ends any open duration: the library writes it for a scope that a
+	 * jump has left.
+	 */
 	if ((top->name != it->name || top->category != it->category) &&
 	    (*name || *c->names.of[it->category]))
 		fxt_found(c, FXT_RULE_DURATION_NAME, it->offset,

@@ -37,7 +37,7 @@ void fxt_input_close(struct fxt_input *in);
 
 /* --- records ------------------------------------------------------------------- */
 
-/* A text in the reader's buffer, not ended by a NUL. It is valid until the next record. */
+/* A text in the reader's memory, which a NUL need not end. It is valid until the next record. */
 struct fxt_text {
 	const char *s;
 	uint32_t len;
@@ -87,7 +87,7 @@ struct fxt_record {
 	enum fxt_kind kind;
 	uint64_t offset;	/* in the unpacked file */
 	uint64_t words;
-	uint32_t provider;	/* 0: the record follows no provider's introduction */
+	uint32_t provider;	/* 0: the record is in no section of a known provider */
 	bool damaged;		/* a breach makes the content unreliable */
 
 	unsigned int number;
@@ -130,11 +130,11 @@ void fxt_push_end(struct fxt_reader *r);
 void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg);
 /*
  * Stops decoding arguments, for speed: .nargs is 0 in events of real threads. The reader still
- * checks them. It decodes arguments of counters in order to check them, and arguments of events
- * of other types, because they may belong to the library's operations: see fxt_has_args().
+ * checks the arguments. It decodes them in events of some types, see fxt_has_args(): in counters
+ * to check them, in others because they may belong to the library's operations.
  */
 void fxt_without_args(struct fxt_reader *r);
-/* Returns true if fxt_without_args() leaves the arguments of events of @type. */
+/* Returns true if events of @type have their arguments even after fxt_without_args(). */
 bool fxt_has_args(unsigned int type);
 /* Decodes all arguments from the next record on. */
 void fxt_with_args(struct fxt_reader *r);
@@ -158,7 +158,7 @@ void fxt_close(struct fxt_reader *r);
 /* The provider that stands for the kernel. Programs write nothing in its sections. */
 #define FXT_KERNEL_PROVIDER	1
 
-/* Kinds of counts of a ring. A record that does not count was made by the recorder. */
+/* The count of its ring that includes a record. FXT_NOT_COUNTED: the recorder made the record. */
 enum fxt_counted {
 	FXT_NOT_COUNTED,
 	FXT_COUNTED_EVENT,

@@ -300,8 +300,8 @@ static bool same_key(const struct fxt_text *a, const struct fxt_text *b)
 }
 
 /*
- * Returns the first argument from @i on with the key of argument @like, or .nargs if there is
- * none.
+ * Returns the index of the first argument from @i on with the key of argument @like, or .nargs
+ * if there is none.
  */
 static unsigned int next_of_key(const struct fxt_record *rec, unsigned int i, unsigned int like)
 {

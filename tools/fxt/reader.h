@@ -77,7 +77,7 @@ static inline const struct fxt_string *fxt_string(const struct fxt_provider *p, 
 	return p && p->strings && p->strings[ref].s ? &p->strings[ref] : NULL;
 }
 
-/* Slow path of fxt_time(): converts @ticks of another rate, or reports a breach. */
+/* Slow path of fxt_time(): converts @ticks that are not nanoseconds, or reports a breach. */
 uint64_t fxt_odd_time(struct fxt_cursor *c, uint64_t ticks);
 
 /* Returns a time in ns. Fast path: asynctrace writes nanoseconds, which need no division. */

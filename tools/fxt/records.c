@@ -157,7 +157,7 @@ void fxt_args(struct fxt_cursor *c, unsigned int nargs)
 
 /*
  * True if the argument at @w, of at most @left words, certainly keeps all rules and refers to
- * the string table only. False: it has to be decoded to find out.
+ * the string table only. If false, the argument must be decoded to check it.
  */
 static bool is_plain(const struct fxt_provider *p, const uint64_t *w, size_t left)
 {
@@ -315,7 +315,10 @@ static void check_type(struct fxt_cursor *c, const char *name, unsigned int type
 			   fxt_arg_name(a->type));
 }
 
-/* The flags say whether there is a system call, so the two must agree. */
+/*
+ * A flag of the argument off_cpu says whether the record has the argument syscall, so both must
+ * agree.
+ */
 static void check_reason(struct fxt_cursor *c)
 {
 	const struct fxt_arg *off = fxt_arg(c->rec, "off_cpu");
@@ -412,7 +415,10 @@ void fxt_read_blob(struct fxt_cursor *c, uint64_t head)
 	fxt_zero(c, (head >> 47 & 1) | head >> 56);
 	fxt_string_ref(c, head >> 16 & 0xffff, &c->rec->name);
 	fxt_bytes(c, head >> 32 & 0x7fff, &c->rec->text);
-	/* Perfetto would take its packets for a trace, in which they can rename any process. */
+	/*
+	 * Perfetto reads a blob of its own type as a trace. The blob could rename any process
+	 * there, so this type is a breach.
+	 */
 	if (c->rec->number != ASYNCTRACE_FXT_BLOB_DATA &&
 	    c->rec->number != ASYNCTRACE_FXT_BLOB_LAST_BRANCH)
 		fxt_breach(c->r, c->rec, FXT_RULE_BLOB, "type %u", c->rec->number);
@@ -423,14 +429,14 @@ static void blob_bytes(struct fxt_cursor *c)
 {
 	uint64_t bytes = fxt_word(c);
 
-	/* More than any record has; fxt_bytes() complains. */
+	/* Avoid an overflow in fxt_bytes(), which reports that the record has fewer bytes. */
 	if (bytes > 8 * ASYNCTRACE_FXT_WORDS_MAX)
 		bytes = 8 * ASYNCTRACE_FXT_WORDS_MAX;
 	fxt_bytes(c, bytes, &c->rec->text);
 	check_blob(c);
 }
 
-/* Of at most ASYNCTRACE_FXT_WORDS_MAX words */
+/* Decodes a large record. fxt_next() skips those of more than ASYNCTRACE_FXT_WORDS_MAX words. */
 void fxt_read_large(struct fxt_cursor *c, uint64_t head)
 {
 	const unsigned int type = head >> 36 & 0xf, kind = head >> 40 & 0xf;

@@ -19,8 +19,8 @@
 #include "proc/states.h"
 
 /*
- * Records may have times that are wrong by 0.1 ms: a new segment of the clock begins only beyond
- * that difference.
+ * Margin between times in records and times of CLOCK_BOOTTIME. Times in records may be wrong by
+ * 0.1 ms, because the module begins a new segment of its clock only beyond that difference.
  */
 #define MARGIN_NS	1000000
 
@@ -115,8 +115,9 @@ static unsigned int type_of(int dir, int32_t tid, uint64_t fd)
 }
 
 /*
- * Parses "NUMBER ARGUMENT... SP PC", "-1 SP PC" outside of system calls, or "running". Threads
- * without a stack of 64 bits have other numbers or, in the kernel, none.
+ * Parses "NUMBER ARGUMENT... SP PC", "-1 SP PC" outside of system calls, or "running". Ignores
+ * numbers with a stack pointer (SP) of 32 bits: 32-bit programs have other numbers, and threads of
+ * the kernel, whose SP is 0, have none.
  */
 static void read_syscall(int dir, struct proc_state *s)
 {

@@ -12,7 +12,7 @@
  * struct proc_state - a thread and its state
  * @tid: the thread
  * @comm: name of the thread
- * @since: time since which the thread has existed, or later
+ * @since: the thread has existed since this time, or longer
  * @from: the state was read at @from or later
  * @until: the state was read at @until or earlier
  * @state: Linux's task state; 0: running or runnable
@@ -39,9 +39,9 @@ struct proc_threads {
 };
 
 /*
- * Begins to read the threads of the process @pid. @root: directory that has proc/; "" in programs.
- * Returns 0 or a negative errno. After that, the process id may be used by another process, but
- * @t stays with the same one.
+ * Begins to read the threads of the process @pid. @root: directory that has proc/; "", except in
+ * tests. Returns 0 or a negative errno. If another process gets the id later, @t does not read the
+ * threads of that process.
  */
 int proc_threads_open(struct proc_threads *t, const char *root, pid_t pid);
 /* Returns 1 with the next thread in @state, 0 at the end, or a negative errno. */

@@ -18,7 +18,7 @@ struct hierarchy {
 	char base[PATH_MAX];	/* path of the cgroup that is mounted there */
 };
 
-/* True if @list has "cpu". Commas separate its names; it ends at a colon or at its end. */
+/* True if the list of controllers @list, separated by commas, has "cpu". A colon ends the list. */
 static bool has_cpu(const char *list)
 {
 	for (size_t len; *list; list += len + (list[len] == ',')) {

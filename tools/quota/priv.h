@@ -28,8 +28,9 @@ struct quota_place {
 };
 
 /*
- * Calls @fn for the cgroups of @pid whose directories are in the mount that this process sees, from
- * the process's own up to the mount's root. Returns 0, or the first result of @fn that is not 0.
+ * Calls @fn for the cgroup of @pid and for those above it, up to the root of the mount that the
+ * caller sees. Does so for version 2 and for version 1. Returns 0, or the first result of @fn that
+ * is not 0.
  */
 int quota_places(const char *root, pid_t pid,
 		 int (*fn)(void *arg, const struct quota_place *place), void *arg);

@@ -8,7 +8,7 @@
 
 #include "quota/priv.h"
 
-/* Limit of the processes of a cgroup that get its growth. Bounds the work of a reading. */
+/* Limit of the processes of a cgroup for which growth is reported. Bounds the work of a reading. */
 #define PIDS_MAX	4096
 
 /* A cgroup with a quota. It stays until quotas_free(), because callers may refer to its path. */
@@ -149,8 +149,8 @@ static void drop_pid(struct quota *u, pid_t pid)
 }
 
 /*
- * True if @u is the cgroup of @place. A removed cgroup is not, even if its name is the same. The
- * counts of @u must not be taken here: quotas_read() hands out their growth.
+ * True if @u is the cgroup of @place. A removed cgroup is not, even if its name is the same. Does
+ * not store the counts in @u, because quotas_read() has to report their growth.
  */
 static bool is_at(struct quota *u, const struct quota_place *place)
 {
@@ -182,7 +182,10 @@ static int take_place(void *arg, const struct quota_place *place)
 		if (err)
 			return err;
 	}
-	/* Without processes, the cgroup was not read. Its growth until now concerns none. */
+	/*
+	 * quotas_read() skips a cgroup without processes. Take its counts, because the growth until
+	 * now concerns no process.
+	 */
 	if (!u->nr_pids && u->fd >= 0)
 		take_counts(w->quotas, u, &u->last);
 	u->period = period;
@@ -198,7 +201,10 @@ int quotas_watch(struct quotas *q, pid_t pid)
 	for (struct quota *u = q->all; u; u = u->next)
 		u->found = false;
 	err = quota_places(q->root, pid, take_place, &w);
-	/* The process stays in the others, whose next growth must have the time until now, too. */
+	/*
+	 * Remove the process only from cgroups that it has left. In the others it stays, because
+	 * their next growth must include the time until now.
+	 */
 	for (struct quota *u = q->all; u; u = u->next)
 		if (!u->found)
 			drop_pid(u, pid);
@@ -232,7 +238,7 @@ static int hand_out(struct quotas *q, struct quota *u, struct quota_growth *g,
 		g->pid = u->pids[i];
 		if (!err)
 			err = grown(arg, g);
-		/* Another process may get its id. */
+		/* Drop a process that has ended, because another process may get its id. */
 		if (!has_ended(q, g->pid))
 			u->pids[kept++] = g->pid;
 	}
@@ -290,7 +296,7 @@ uint64_t quotas_rest(const struct quotas *q)
 	for (const struct quota *u = q->all; u; u = u->next) {
 		const uint64_t end = u->read + u->period;
 
-		/* Another period has ended, so the throttling of the former one is counted. */
+		/* If another period has ended since, the kernel has counted the throttling. */
 		if (u->fd < 0 || end <= now || !has_live_process(q, u) ||
 		    quota_read_stat(u->fd, u->v2, &counts) || counts.ended != u->last.ended)
 			continue;

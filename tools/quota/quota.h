@@ -59,21 +59,21 @@ struct quotas *quotas_new(const char *root, uint64_t (*now)(void));
 /* NULL has no effect. */
 void quotas_free(struct quotas *q);
 /*
- * Finds the cgroups with a quota that @pid is in, instead of those that an earlier call found. No
- * growth is lost of cgroups that both calls found.
+ * Finds the cgroups with a quota that @pid is in. They replace those that an earlier call found for
+ * @pid. If both calls find a cgroup, no growth of its counts is lost.
  * A process without quotas, or that has ended, is no error. Returns 0 or -ENOMEM.
  */
 int quotas_watch(struct quotas *q, pid_t pid);
 /* Returns the number of cgroups that quotas_read() reads. */
 size_t quotas_nr(const struct quotas *q);
 /*
- * Reads cpu.stat of each cgroup. Calls @grown for each of its processes if the counts have grown.
- * A result of @grown that is not 0 ends the call, which returns it.
+ * Reads cpu.stat of each cgroup. Calls @grown for each of its processes if the counts have grown
+ * now or at the last reading. A result of @grown that is not 0 ends the call, which returns it.
  */
 int quotas_read(struct quotas *q, int (*grown)(void *arg, const struct quota_growth *g), void *arg);
 /*
- * Returns for how long the kernel may not have counted throttling that was going on at the last
- * quotas_read(), ns. 0: the next quotas_read() has all of it.
+ * Returns the time, ns, until the kernel has counted the throttling that was going on at the last
+ * quotas_read(). 0: the next quotas_read() has all of it.
  */
 uint64_t quotas_rest(const struct quotas *q);
 /*

@@ -12,10 +12,16 @@
 #include "record/record.h"
 #include "tool.h"
 
-/* In this time, more is read than the rings hold, even if they never become empty. */
+/*
+ * A round ends when the rings are empty, or after this time: by then, more has been read than the
+ * rings hold.
+ */
 #define ROUND_NS	UINT64_C(1000000000)
 
-/* Times of records may be off by 0.1 ms: a new segment of the clock begins only beyond that. */
+/*
+ * Times of records may differ from CLOCK_BOOTTIME by 0.1 ms, because the module corrects its clock
+ * only beyond that. The margin is ten times as long.
+ */
 #define MARGIN_NS	1000000
 
 static uint64_t boottime(void)
@@ -44,7 +50,7 @@ static void find_missed(struct recorder *r)
 {
 	uint64_t missed = 1;
 
-	/* An error means that the session is gone, so nothing is known. */
+	/* An error means that the session is gone: assume then that it has missed threads. */
 	at_session_get(r->ctl, r->session, copy_missed, &missed);
 	r->out.missed |= missed;
 }

@@ -15,8 +15,8 @@ struct pack;
 enum pack_form pack_form_of(const char *path);
 
 /*
- * Returns a compressor that writes to the regular file @fd, or NULL: no memory. @write, if not
- * NULL, writes instead: some bytes, whose number or a negative errno it returns.
+ * Returns a compressor, or NULL if there is no memory. It calls @write, which returns the number
+ * of bytes that it wrote, or a negative errno. @write NULL: it writes to the regular file @fd.
  */
 struct pack *pack_new(enum pack_form form, int fd,
 		      ssize_t (*write)(void *arg, const void *buf, size_t len), void *arg);
@@ -24,12 +24,12 @@ void pack_free(struct pack *p);
 
 /*
  * A write function for the composer: writes @len bytes as one frame, which can be unpacked
- * without those after it. Returns @len, or a negative errno; then the file has no part of the
- * frame if it could be cut.
+ * without the frames after it. Returns @len or a negative errno. After an error, cuts an
+ * incomplete frame off a regular file.
  */
 ssize_t pack_write(void *pack, const void *buf, size_t len);
 
-/* Returns the size of what was written: compressed, and before that. */
+/* Return the size of all frames written, and the size of their contents before compression. */
 uint64_t pack_stored(const struct pack *p);
 uint64_t pack_taken(const struct pack *p);
 

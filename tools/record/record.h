@@ -114,18 +114,18 @@ struct listed_process {
 
 /**
  * struct listing - live threads and their states
- * @on: they are listed
- * @foreign: they would be, but /proc is that of another pid namespace
+ * @on: threads are listed
+ * @foreign: threads are not listed, because /proc is that of another pid namespace
  * @of: processes that the composer has not taken yet
  * @nr: number of processes
  * @room: number of processes that @of has room for
- * @next: index of the process that is read
- * @walk: reads it
+ * @next: index of the process whose threads are read at present
+ * @walk: the walk over the threads of that process
  * @known: serial numbers of providers that were listed
- * @next_check: do not check before this time that the processes are the providers'
+ * @next_check: time before which it is not checked that processes are still providers
  * @listed: number of threads that the composer has taken
- * @left_out: number of processes that /proc does not show
- * @error: why it does not show the last of them
+ * @left_out: number of processes whose threads could not be listed
+ * @error: reason for the last of @left_out: a negative errno
  */
 struct listing {
 	bool on, foreign;
@@ -146,10 +146,10 @@ struct throttling_sample;
  * @samples: growths that the composer has not taken yet
  * @nr: number of samples
  * @room: number of samples that @samples has room for
- * @left_out: number of growths that found no room
+ * @left_out: number of growths that found no room, or came after the end of the file
  * @next_read: time to read the counts; 0: no cgroup has a quota
  * @next_list: time to list providers; 0: throttling is not recorded
- * @list_seconds: time from the last list to that one
+ * @list_seconds: seconds from the last list of providers to the next one
  */
 struct throttling {
 	struct quotas *quotas;
@@ -269,24 +269,33 @@ void record_take_signals(struct recorder *r);
 void record_tell_child(const struct recorder *r);
 void record_wait_child(struct recorder *r);
 
-/* tracepoints.c: events of the kernel's tracepoints. 0 or a negative errno, after a message. */
+/*
+ * tracepoints.c: events of the kernel's tracepoints. Functions of type int return 0 or a negative
+ * errno, after a message.
+ */
 bool record_take_tracepoints(struct record_options *o, char *text, bool sets);
 bool record_check_tracepoints(const struct record_options *o);
 int record_open_tracepoints(struct recorder *r);
 int record_start_tracepoints(struct recorder *r);
-/* Reads them if they are due, and composes what can be. @busy: the session has more chunks */
+/*
+ * Reads ftrace's buffers if that is due, and composes the events whose times are known. @busy: the
+ * session has more chunks
+ */
 int record_poll_tracepoints(struct recorder *r, bool busy);
 /* Records events of the process from now on. */
 void record_watch_tracepoints(struct recorder *r, pid_t pid);
 int record_stop_tracepoints(struct recorder *r);
-/* The session is read to its end: composes the rest, and accounts for losses. */
+/* Composes the rest, and accounts for losses. Call it when the session was read to its end. */
 int record_finish_tracepoints(struct recorder *r);
 
-/* throttling.c: throttling of cgroups. 0 or a negative errno, after a message. */
+/*
+ * throttling.c: throttling of cgroups. Functions of type int return 0 or a negative errno, after a
+ * message.
+ */
 int record_start_throttling(struct recorder *r);
 /* Watches the cgroups of a process from now on. A failure is only reported. */
 void record_watch_cgroups(struct recorder *r, pid_t pid);
-/* Reads the counts and lists providers if they are due, and composes what can be. */
+/* Reads the counts and lists providers if that is due. Composes the samples that can be placed. */
 int record_poll_throttling(struct recorder *r);
 /* Returns the time of the next action; 0: none */
 double record_next_throttling(const struct recorder *r);
@@ -299,7 +308,10 @@ int record_stop_throttling(struct recorder *r);
 int record_rest_throttling(struct recorder *r);
 /* Composes all samples. @c: the composer. The samples stay, for further files of a snapshot. */
 int record_copy_throttling(const struct recorder *r, struct at_compose *c);
-/* The session is read to its end: calls record_rest_throttling(), and composes the rest. */
+/*
+ * Calls record_rest_throttling(), and composes the rest. Call it when the session was read to its
+ * end.
+ */
 int record_finish_throttling(struct recorder *r);
 void record_free_throttling(struct recorder *r);
 
@@ -307,15 +319,24 @@ void record_free_throttling(struct recorder *r);
 void record_throttling_json(const struct recorder *r, struct json_doc *j);
 void record_throttling_summary(const struct recorder *r);
 
-/* threads.c: live threads and their states. 0 or a negative errno, after a message. */
+/*
+ * threads.c: live threads and their states. Functions of type int return 0 or a negative errno,
+ * after a message, unless stated otherwise.
+ */
 int record_start_listing(struct recorder *r);
 /* Lists the threads of a provider of the session, unless that was done. */
 void record_list_provider(struct recorder *r, uint32_t id, uint64_t serial, pid_t pid);
-/* Reads some threads, and composes what can be. Returns 1 if there is more to read. */
+/*
+ * Reads some threads, and composes those that were checked. Returns 1 if there is more to read, 0,
+ * or a negative errno after a message.
+ */
 int record_poll_listing(struct recorder *r);
 /* Returns the time of the next action; 0: none */
 double record_next_listing(const struct recorder *r);
-/* If what read(2) has returned introduces a provider, its threads may be composed now. */
+/*
+ * Composes listed threads if @buffer introduces a provider, because the composer knows it now.
+ * @buffer: the @got bytes that read(2) has returned
+ */
 int record_compose_introduced(struct recorder *r, const void *buffer, size_t got);
 /* Lists all threads of the session again, at once, for record_copy_listing(). */
 void record_list_again(struct recorder *r);
@@ -324,17 +345,20 @@ void record_list_again(struct recorder *r);
  * file of a series of snapshots needs it.
  */
 int record_copy_listing(const struct recorder *r, struct at_compose *c);
-/* The session is read to its end: composes the rest. */
+/* Composes the rest. Call it when the session was read to its end. */
 int record_finish_listing(struct recorder *r);
 void record_listing_json(const struct recorder *r, struct json_doc *j);
 void record_listing_summary(const struct recorder *r);
 void record_free_listing(struct recorder *r);
 
-/* cpu_time.c: CPU times of durations. 0 or a negative errno, after a message. */
+/*
+ * cpu_time.c: CPU times of durations. Functions of type int return 0 or a negative errno, after a
+ * message.
+ */
 bool record_check_cpu_time(const struct recorder *r);
-/* Call it before the session is read. */
+/* Begins a round of reading all rings, if none is going on. Call it before reading. */
 void record_begin_round(struct recorder *r);
-/* The session has been read. @empty: nothing was left */
+/* Ends the round if it is over. Call it after reading. @empty: the rings had nothing left */
 int record_end_round(struct recorder *r, bool empty);
 /* Finds out whether the session has missed threads. Call it before the file ends. */
 void record_finish_cpu_time(struct recorder *r);

@@ -10,7 +10,10 @@
 
 #define LINE_SECONDS	0.5
 
-/* Has the ring had records? Records that came before their process had rings count in it, too. */
+/*
+ * Returns true if records were written into the ring. Drops do not show that: records from before
+ * the registration of their process count as dropped in its fallback ring.
+ */
 static bool used(const struct at_compose_counts *c)
 {
 	return c->delivered || c->overwritten || c->malformed || c->filtered;

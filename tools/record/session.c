@@ -325,7 +325,7 @@ static int is_over(struct recorder *r)
 	if (!r->drained || r->opt.args.mode != ASYNCTRACE_MODE_ONESHOT)
 		return 0;
 	err = at_session_get(r->ctl, r->session, copy_state, &state);
-	/* The stream reports that the session is gone. */
+	/* The next read(2) reports that the session is gone. */
 	if (err == -ENOENT)
 		return 0;
 	if (err)
@@ -344,8 +344,9 @@ static int record_loop(struct recorder *r)
 {
 	double end = r->opt.seconds ? r->started + r->opt.seconds : 0;
 	/*
-	 * Reading early is useful only if it frees room. In circular mode, early records are
-	 * not the last ones. A session that stays has no end to wait for.
+	 * A new session is read before its end only in streaming mode, where reading frees room.
+	 * In circular mode, records that are read early would not be the last ones. With --attach,
+	 * the session does not end with the recording, so it is read now.
 	 */
 	bool drain = r->opt.attach || r->opt.args.mode == ASYNCTRACE_MODE_STREAMING;
 	struct pollfd fds[] = {
@@ -432,7 +433,7 @@ static int take_all(struct recorder *r)
 
 /*
  * Reads what was recorded before the user ended the attachment. The session continues and may
- * write faster than this reads, so stops after REST_SECONDS, or at another signal.
+ * write faster than this function reads. So reading stops after REST_SECONDS, or at another signal.
  */
 static int take_rest(struct recorder *r)
 {
@@ -484,12 +485,15 @@ static int stop(struct recorder *r, int err)
 {
 	int more;
 
-	/* First, so that the session's last clock reading is later than every event. */
+	/* Stop tracepoints first, so that the session's last clock reading is after every event. */
 	more = record_stop_tracepoints(r);
 	err = err ? err : more;
 	more = record_stop_throttling(r);
 	err = err ? err : more;
-	/* The rings no longer have the time at which states of threads were read at the start. */
+	/*
+	 * Read states of threads again: in circular mode, the rings may have lost the records since
+	 * the states were read at the start.
+	 */
 	if (r->opt.args.mode == ASYNCTRACE_MODE_CIRCULAR)
 		record_list_again(r);
 	more = at_session_stop(r->ctl, r->session);
@@ -511,7 +515,7 @@ static int stop(struct recorder *r, int err)
 		if (more)
 			return err ? err : more;
 	}
-	/* No writer is left, so this ends. If the file becomes full, the rest is counted. */
+	/* No writer is left, so the loop ends. If the file becomes full, the rest is counted. */
 	do {
 		more = r->unreadable ? 0 : take_all(r);
 	} while (more == -ECANCELED);
@@ -543,7 +547,7 @@ static int begin(struct recorder *r)
 		tool_error("%s", at_ctl_error(r->ctl));
 		return err;
 	}
-	/* Then, so that no event is earlier than the session's first clock reading. */
+	/* Start tracepoints now, so that no event is before the session's first clock reading. */
 	err = record_start_tracepoints(r);
 	if (!err)
 		err = record_start_listing(r);

@@ -15,7 +15,7 @@
 #include "record/record.h"
 #include "tool.h"
 
-/* The command must start with the original actions of these. */
+/* Signals whose action the recorder changes. The command must start with their original actions. */
 static const int changed[RECORD_SIGNALS] = {
 	SIGINT, SIGTERM, SIGCHLD, SIGHUP, SIGPIPE, SIGXFSZ,
 };

@@ -112,7 +112,7 @@ static bool read_next(struct listing *l)
 		return true;
 	proc_threads_close(&l->walk);
 	p->err = more == -ENODATA ? 0 : more;
-	/* No provider can have ended meanwhile. */
+	/* A process that was listed without a provider needs no check. */
 	p->checked = !p->provider;
 	if (p->checked && p->err && p->err != -ENOENT && p->err != -ESRCH)
 		leave_out(l, p->err);
@@ -132,7 +132,10 @@ static void free_process(struct listed_process *p)
 	free(p->states);
 }
 
-/* Removes processes that are no providers any more. Checks those whose threads were read. */
+/*
+ * Of the processes whose threads were read, removes those that are no providers any more or could
+ * not be read. Marks the others as checked.
+ */
 static void check_processes(struct recorder *r)
 {
 	struct fxt_table live = { 0 };
@@ -185,7 +188,7 @@ static int add_threads(struct at_compose *c, const struct listed_process *p, uin
 			.from = s->from, .until = s->until, .state = s->state,
 			.off_cpu = s->off_cpu, .syscall = s->syscall, .argument = s->argument,
 		});
-		/* The thread's id has been used again. */
+		/* Skip the thread: its id has been used again. */
 		if (err == -ESRCH)
 			err = 0;
 		else if (!err)
@@ -235,7 +238,7 @@ static int compose_listing(struct recorder *r)
 	err = compose(r, &took);
 	if (err)
 		return trace_out_check(&r->out, err);
-	/* trace_out_chunk() relies on an empty buffer. */
+	/* Flush now, because flush() in session.c does so only after a chunk was read. */
 	return took ? trace_out_flush(&r->out) : 0;
 }
 

@@ -2,8 +2,8 @@
 /*
  * asynctrace record: when the CPU quota of a cgroup throttled the command or a provider
  *
- * What was read of a cgroup waits until the composer has the session's first chunk. In circular and
- * one-shot mode, that is at the end.
+ * Growths of a cgroup's counts wait until the composer has a chunk of a later time. In circular and
+ * one-shot mode, the first chunk comes at the end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,9 +19,9 @@
 #define READ_SECONDS	0.1
 
 /*
- * Limit of the time between two lists, which find quotas that are set later and processes that
- * move. The first ones are more frequent, because a command that moves to another cgroup does so
- * when it begins.
+ * Limit of the time between two lists of providers. Each list finds quotas that were set later and
+ * processes that moved. The first lists are more frequent, because a command that moves to another
+ * cgroup usually does so when it begins.
  */
 #define LIST_SECONDS	1.0
 
@@ -159,7 +159,7 @@ static int compose(struct recorder *r)
 	}
 	if (err && err != -EAGAIN)
 		return trace_out_check(&r->out, err);
-	/* trace_out_chunk() relies on an empty buffer. */
+	/* Flush now, because flush() in session.c does so only after a chunk was read. */
 	return at ? trace_out_flush(&r->out) : 0;
 }
 
@@ -172,7 +172,10 @@ int record_copy_throttling(const struct recorder *r, struct at_compose *c)
 	return err == -EAGAIN ? 0 : err;
 }
 
-/* The first reading of a new cgroup is the base of the next one. */
+/*
+ * Schedules readings if a cgroup has a quota. The first one need not be at once, because
+ * quotas_watch() has read the counts of a new cgroup.
+ */
 static void find_next_read(struct throttling *t)
 {
 	if (!quotas_nr(t->quotas))
@@ -281,7 +284,7 @@ int record_rest_throttling(struct recorder *r)
 	return read_counts(r);
 }
 
-/* Samples that stay are later than all records, so they concern none of them. */
+/* Samples that the composer does not take are later than all records, so no record needs them. */
 int record_finish_throttling(struct recorder *r)
 {
 	int err = record_rest_throttling(r);

@@ -15,7 +15,7 @@
 #include "record/trace_out_file.h"
 
 /*
- * A write function: keeps records until it is known that a slow operation needs them.
+ * A write function: keeps records until it is known whether a slow operation needs them.
  */
 static ssize_t choose(void *arg, const void *buf, size_t len)
 {
@@ -148,7 +148,7 @@ static void fail(struct trace_out *o, int err)
 		tool_error("cannot write %s: %s; %s. Nothing was written", name, why, o->ends);
 }
 
-/* Returns the first failure behind the composer. */
+/* Returns @err if it is not 0, or else the failure of the filter behind the composer. */
 static int filter_error(const struct trace_out *o, int err)
 {
 	return err || !o->tail ? err : tail_error(o->tail);
@@ -200,7 +200,10 @@ int trace_out_end(struct trace_out *o)
 	return err;
 }
 
-/* Begins the next file of the composer, whose records wait behind those of the present one. */
+/*
+ * Begins the composer's next file. Its records wait in o->cputime until those of the present file
+ * are written. Then next_file() opens it.
+ */
 static int rotate_later(struct trace_out *o)
 {
 	const struct at_compose_options opts = {
@@ -294,18 +297,21 @@ int trace_out_ring(struct trace_out *o, uint32_t provider, uint32_t ring)
 
 	if (!o->tail && !o->cputime)
 		return 0;
-	/* The ring of a record is known only if the composer's buffer has no others. */
+	/*
+	 * The filters assign all records that the composer writes to the ring named last. So write
+	 * the records of the ring before.
+	 */
 	err = at_compose_flush(o->compose);
 	if (!err)
 		err = o->cputime ? cputime_ring(o->cputime, provider, ring) :
 				   tail_source(o->tail, provider, ring);
-	/* In its final state, the composer counts the records as unwritten. */
+	/* End the composer's file, so that the composer counts the records as unwritten. */
 	if (err)
 		at_compose_next(o->compose, NULL);
 	return err;
 }
 
-/* Adds a chunk if filters need to know the ring of the records. */
+/* Adds a chunk for filters, which need to know the ring of its records. */
 static int filter_chunk(struct trace_out *o, const struct asynctrace_chunk *chunk,
 			const void *payload)
 {

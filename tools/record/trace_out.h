@@ -35,11 +35,11 @@
  * @interrupted: called when @wait_fd is ready; true: give up writing
  * @arg: argument of @interrupted
  *
- * @fd: of the current file; -1: none
+ * @fd: descriptor of the current file; -1: none
  * @target: destination of the current file's bytes
- * @name: of the current file
+ * @name: name of the current file
  * @first: number of the oldest file that exists
- * @number: of the current file
+ * @number: number of the current file
  * @before: bytes of the files before the current one
  * @largest: room for the largest chunk, expected or seen
  * @over: the file has ended or cannot be written: records are only counted
@@ -93,8 +93,8 @@ struct trace_out {
 /* Opens the first file. */
 int trace_out_open(struct trace_out *o);
 /*
- * Names the ring of the records that the composer makes next: of provider 0, the kernel; or
- * ASYNCTRACE_COMPOSE_RING_TRACEPOINTS and a CPU.
+ * Names the ring of the records that the composer makes next. @provider: 0 for the kernel. @ring:
+ * number of the ring, or ASYNCTRACE_COMPOSE_RING_TRACEPOINTS | CPU for events of tracepoints.
  */
 int trace_out_ring(struct trace_out *o, uint32_t provider, uint32_t ring);
 /* Writes the result of one read(2) of a session: @got bytes at @buffer. */
@@ -102,7 +102,8 @@ int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got);
 /* Begins the next file. */
 int trace_out_rotate(struct trace_out *o);
 /*
- * All records until @ns have been written, so that their CPU times are known.
+ * Call this when all records until @ns have been written. CPU times of durations that ended by then
+ * are final, so records that waited for them are written.
  */
 int trace_out_settle(struct trace_out *o, uint64_t ns);
 /* Writes buffered data. */

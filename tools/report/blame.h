@@ -13,7 +13,7 @@
 struct blame_row {
 	const char *type;	/* category/name of the operation */
 	enum analysis_state state;
-	const char *reason;	/* what it was blocked in, or why it waited; "" if not known */
+	const char *reason;	/* what .thread was blocked in, or why it waited; "" if not known */
 	const char *thread;	/* name of the thread, "" if none */
 	const char *duration;
 	const char *other;	/* the other party in words, "" if none */

@@ -8,7 +8,7 @@
 
 enum forest_kind { FOREST_OPERATION, FOREST_REGION, FOREST_NOTE };
 
-/* A part in the list of parts of its operation or parent. The analysis owns the texts. */
+/* A part of an operation: a child operation, a region, or a moment. The analysis owns the texts. */
 struct forest_node {
 	enum forest_kind kind;
 	union {
@@ -26,7 +26,7 @@ struct forest {
 	size_t nr, room;
 };
 
-/* These return 0 or -ENOMEM. */
+/* Add a part. Return 0 or -ENOMEM. */
 int forest_operation(struct forest *f, const struct analysis_operation *op);
 int forest_region(struct forest *f, const struct analysis_region *region);
 int forest_note(struct forest *f, const struct analysis_note *note);

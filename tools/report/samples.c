@@ -7,7 +7,7 @@
 #include "fxt/table.h"
 #include "samples.h"
 
-/* The last bucket ends at 10^19 ns, which exceeds every time of a trace (2^63 ns). */
+/* The last bucket begins at 6.31 * 10^18 ns and has no upper bound. Times are below 2^63 ns. */
 #define BUCKETS		86
 
 int samples_add(struct samples *s, uint64_t ns)
@@ -34,7 +34,7 @@ void samples_sort(struct samples *s)
 
 size_t percentile_index(size_t nr, double percent)
 {
-	/* Tolerate rounding: 99.9 / 100 * 1000 is a little more than 999 as a double. */
+	/* Tolerate rounding: 2.2 * 1500 / 100 is a little more than 33 as a double. */
 	double share = percent * nr / 100;
 	size_t rank = ceil(share - share * 1e-12);
 

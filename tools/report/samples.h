@@ -23,7 +23,7 @@ void samples_sort(struct samples *s);
  * percent of them do not exceed. @nr must not be 0.
  */
 size_t percentile_index(size_t nr, double percent);
-/* Returns the sample at that index, or 0 if there is none. */
+/* Returns the sample at the index of percentile_index(), or 0 if there are no samples. */
 uint64_t samples_percentile(const struct samples *s, double percent);
 void samples_free(struct samples *s);
 

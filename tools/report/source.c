@@ -123,7 +123,10 @@ static int on_region(void *arg, const struct analysis_region *region)
 	return source_in_time(s, region->from) ? s->rows.region(s->rows.arg, region) : 0;
 }
 
-/* The trace's begin, from which --from counts, is known only at the end. */
+/*
+ * Does not filter by time, because --from counts from the trace's begin, which is known only at the
+ * end. Reports of logs filter when they are printed.
+ */
 static int on_note(void *arg, const struct analysis_note *note)
 {
 	struct source *s = arg;

@@ -7,7 +7,7 @@
 
 #include "analysis/analysis.h"
 
-/* Follows the statuses of tool.h: the analysis is done, but the end of the trace is missing. */
+/* An exit status in addition to those of tool.h: the answer lacks the end of the trace. */
 enum { SOURCE_INCOMPLETE = 3 };
 
 /* A time of the trace: since its begin, or absolute (CLOCK_BOOTTIME) */
@@ -34,7 +34,8 @@ struct source {
 				   operations are async events */
 	struct source_filter filter;
 	struct analysis_options opts;
-	struct analysis_sink rows;	/* gets the rows that pass the filter, and all turns */
+	struct analysis_sink rows;	/* gets the rows that pass the filter; all turns, notes,
+					   threads and losses pass */
 	int (*record)(void *arg, const struct fxt_record *rec);	/* see struct what; may be NULL */
 	/* Drops all rows: the trace is read again, because records came too late. */
 	void (*restart)(void *arg);	/* called with .rows.arg */
@@ -95,7 +96,9 @@ int source_option(struct source *s, int opt, char *arg);
  */
 int source_read(struct source *s);
 /*
- * True if the options choose rows. If none was chosen, prints which options were given.
+ * Call this if no row was chosen. Prints which options chose none, or that --pair matches no event.
+ * Returns false, without a message, if the options choose no rows. @log_text: value of --log, or
+ * NULL
  */
 bool source_says_none(const struct source *s, const char *log_text);
 /* Prints messages about everything that makes the answer incomplete. */

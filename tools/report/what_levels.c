@@ -61,7 +61,7 @@ static int by_time(const void *a, const void *b)
 
 /*
  * Finds the next level of a type: the time from the end of *@l to the next edge at another
- * time. *@edge becomes the first edge after it. Returns false at the end of the trace.
+ * time. *@edge becomes the edge at which the level ends. Returns false at the end of the trace.
  */
 static bool next_level(const struct data *d, size_t type, uint64_t end, size_t *edge,
 		       struct level *l)

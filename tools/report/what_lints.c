@@ -30,7 +30,7 @@ static const struct sheet_column columns[] = {
 
 /* --- rows of the analysis ----------------------------------------------------------- */
 
-/* Lints of threads do not belong to the operations that options choose. */
+/* Skips lints of threads if options choose operations: they belong to no operation. */
 static int add_wakeup(void *arg, const struct analysis_wakeup *wakeup)
 {
 	struct report *r = arg;

@@ -105,7 +105,7 @@ static uint64_t self_of(const struct forest *f, const struct analysis_operation 
 	return self;
 }
 
-/* The first cells of a row; the caller adds kind and the rest. */
+/* Begins a row and adds its first cells. The caller adds those from the kind on. */
 static void begin_row(struct tree *t, uint64_t at, uint64_t ns, uint64_t self)
 {
 	struct sheet *s = &t->r->sheet;

@@ -101,7 +101,7 @@ static int add_work(void *arg, const struct analysis_operation *op)
 	return 0;
 }
 
-/* Returns the entry of @t, which is made if @distance is new for it, or NULL without memory. */
+/* Returns the entry of @t. If there is none, makes one with @distance. NULL: no memory */
 static struct relative *relative_of(struct relatives *all, const struct analysis_thread *t,
 				    unsigned int distance)
 {

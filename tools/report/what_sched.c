@@ -2,7 +2,8 @@
 /*
  * Reports on the scheduler: threads, sched, its histogram and its occupants, wakeups. A wait is
  * the time in which a thread was runnable. A wait that began before the thread's first record
- * has an unknown length and is left out. Threads that are not followed are left out, too.
+ * has an unknown length and is left out. A thread is followed if all of its switches are recorded.
+ * Waits of other threads are left out, too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -91,7 +92,7 @@ struct waiter {
 	const struct analysis_thread *thread;
 	struct samples waits;
 	uint64_t voluntary, preempted, migrations;
-	const struct behind *top;	/* the thread that had the CPU most of the time */
+	const struct behind *top;	/* the entry of this waiter with the largest .ns */
 };
 
 struct waits {

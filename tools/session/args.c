@@ -143,7 +143,7 @@ static bool take_size(struct session_args *a, char *text)
 	return true;
 }
 
-/* Parses a whole number of 32 bits. */
+/* Parses a whole number of 32 bits. Rejects UINT32_MAX, which is no valid id. */
 static bool parse_number(const char *text, uint32_t *number)
 {
 	unsigned long long value;
@@ -312,7 +312,7 @@ void session_args_too_large(const struct session_args *a, struct at_ctl *ctl,
 			   a->size_text, tool_short_size(size));
 }
 
-/* Explains why the session cannot be made, with the remedy for the command's own limits. */
+/* Prints why the session cannot be made. If an option is the cause, also names a remedy. */
 static void explain(const struct session_args *a, struct at_ctl *ctl,
 		    const struct at_info *info, int err)
 {

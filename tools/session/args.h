@@ -105,7 +105,10 @@ void session_args_init(struct session_args *a);
  */
 bool session_args_take(struct session_args *a, int opt, char *value);
 bool session_args_name(struct session_args *a, const char *name);
-/* Splits @text at its commas, in place. Returns false after a message if it is wrong. */
+/*
+ * Adds the parts of @text, which commas separate, to @l. Splits @text in place. @longest: limit of
+ * bytes of a part. @what: name of the option. Returns false after a message if @text is wrong.
+ */
 bool session_list_take(struct session_list *l, char *text, size_t longest, const char *what);
 
 /*
@@ -115,12 +118,14 @@ bool session_list_take(struct session_list *l, char *text, size_t longest, const
 int session_args_create(const struct session_args *a, struct at_ctl *ctl,
 			const struct at_info *info, uint32_t flags, uint32_t *id);
 /*
- * Initializes the session, with messages about the sizes in @a. Returns 0 or a negative errno.
+ * Initializes the session. Returns 0, or a negative errno after a message. If memory is short, the
+ * message names the ring size in @a.
  */
 int session_args_init_session(const struct session_args *a, struct at_ctl *ctl,
 			      const struct at_info *info, uint32_t id);
 /*
- * Prints the arithmetic and the largest size that fits. @reason: the module's message, or NULL
+ * Prints that the ring size is too large, why, and the largest size that fits. @reason: the
+ * module's message; NULL: prints how the needed memory is computed
  */
 void session_args_too_large(const struct session_args *a, struct at_ctl *ctl,
 			    const struct at_info *info, const char *reason);

@@ -156,7 +156,7 @@ static int control(struct control *c, int argc, char **argv)
 	err = session_open(text, &ctl, &id);
 	if (!err)
 		err = c->act(c, ctl, id);
-	/* The session was printed before it was destroyed. */
+	/* destroy() has printed the session before it destroyed it. */
 	return session_close(ctl, id, c->json && c->usage != destroy_usage, err);
 }
 
@@ -195,7 +195,10 @@ static int start(const struct control *c, struct at_ctl *ctl, uint32_t id)
 	struct taken taken = { };
 	int err;
 
-	/* An error only disables messages about providers that other sessions hold. */
+	/*
+	 * Ignore an error: it only disables messages about providers that the session does not
+	 * get.
+	 */
 	taken_open(&taken, id);
 	err = told(ctl, at_session_start(ctl, id, &opts));
 	if (!err)

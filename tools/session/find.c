@@ -13,9 +13,9 @@ struct search {
 	const char *text;
 	uint32_t number;	/* the text as an id; 0: the text is not an id */
 	uint32_t uid;
-	uint32_t mine;		/* ids; 0: none */
-	uint32_t by_id;
-	uint32_t others;
+	uint32_t mine;		/* id of the caller's session with that name; 0: none */
+	uint32_t by_id;		/* .number, if there is such a session; 0: none */
+	uint32_t others;	/* id of another user's session with that name; 0: none */
 	uint32_t others_uid;
 	unsigned int nr_others;
 };

@@ -19,7 +19,7 @@ int session_attach_main(int argc, char **argv);
 int session_destroy_main(int argc, char **argv);
 int session_list_main(int argc, char **argv);
 
-/* The options that each verb has, short and long */
+/* The long options that each verb has, and the end of the list of options */
 #define SESSION_COMMON_OPTIONS \
 	{ "json", no_argument, NULL, 'j' }, \
 	{ "help", no_argument, NULL, 'h' }, \
@@ -37,7 +37,10 @@ const char *session_argument(int argc, char **argv);
 int session_open(const char *text, struct at_ctl **ctl, uint32_t *id);
 /* A callback for at_session_get(): adds the session to the struct json_doc @json. Returns 0. */
 int session_print(const struct at_session_info *s, void *json);
-/* Prints the session's current state if @json is set. Returns an exit status for @err. */
+/*
+ * Closes the connection. If @err is 0 and @json is set, prints the session's state before. Returns
+ * an exit status: TOOL_OK if @err is 0 and nothing failed, else TOOL_FAILED.
+ */
 int session_close(struct at_ctl *ctl, uint32_t id, bool json, int err);
 
 #endif /* AT_SESSION_CMD_H */

@@ -132,8 +132,8 @@ static int collect(struct at_ctl *ctl, struct status *st)
 
 		err = at_for_each_ring(ctl, s->info.id, add_ring, s);
 		/*
-		 * The session ended between the two requests, or its rings are hidden from this
-		 * user.
+		 * -ENOENT: the session has ended since the first request. -EPERM: this user may not
+		 * see its rings. Neither is an error.
 		 */
 		s->rings_hidden = err == -EPERM;
 		if (err == -ENOENT || err == -EPERM)

@@ -284,7 +284,7 @@ static int own_event(struct tail *t, const struct tail_entry *e)
 
 /*
  * Writes the marks of @c up to t->passed. @tid: the thread of @c, which the file must name even
- * if it has no record of it; or 0
+ * if it has no record of the thread; 0 if @c belongs to no thread
  */
 static void begin(struct tail *t, struct tail_covers *c, uint32_t tid)
 {

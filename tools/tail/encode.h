@@ -9,8 +9,8 @@
 #define FILTERED	"asynctrace filtered"
 
 /*
- * True if category and name of the event @rec fit into one record: each has up to 32000 bytes,
- * which is also the limit of a record.
+ * True if category and name of the event @rec fit into one record. Each has up to 32000 bytes,
+ * and a record has at most ASYNCTRACE_FXT_WORDS_MAX words, so both may be too long together.
  */
 bool encode_fits(const struct fxt_record *rec);
 /*

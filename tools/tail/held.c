@@ -124,9 +124,9 @@ static void write_instant(struct tail *t, struct tail_held *h)
 }
 
 /*
- * True if the operation that @h began has ended and is not in the file. If the file will have
- * the operation, its end is marked or in the window: an end can precede its begin, if its ring
- * was read earlier.
+ * True if the operation that @h began has ended and will not be in the file. The file can have the
+ * operation in two cases: @h has ENTRY_KEEP, or the operation's end is still in the window. The
+ * end may come first, if its ring was read earlier; then keep_partner() sets ENTRY_KEEP of @h.
  */
 static bool is_over(const struct tail *t, const struct tail_held *h)
 {
@@ -160,7 +160,10 @@ int held_want(struct tail *t, struct tail_held *h, bool apart)
 	return 0;
 }
 
-/* A record that is wanted twice is written once, preferably as one that is not apart. */
+/*
+ * Sorts by number. Of two entries for one record, the one that is not apart comes first, because
+ * the record is written as the first of them asks.
+ */
 static int by_number(const void *a, const void *b)
 {
 	const struct tail_wanted *x = a, *y = b;

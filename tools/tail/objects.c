@@ -73,8 +73,9 @@ void objects_use(struct tail *t, uint32_t tid)
 		return;
 	}
 	/*
-	 * The name follows at the end of the trace. If there is no memory, the thread has no
-	 * name.
+	 * The recorder names this thread only at the end of the trace. Note that the file uses the
+	 * thread, so that objects_take() writes the name then. Without memory for this note, the
+	 * thread stays without a name.
 	 */
 	e = tid ? fxt_make(&t->objects, key_of(tid, true)) : NULL;
 	o = e ? calloc(1, sizeof(*o)) : NULL;

@@ -51,7 +51,8 @@ struct tail_entry {
 	uint32_t source;
 	uint32_t at;		/* index in the window's words */
 	uint16_t words, cpu;
-	uint16_t ongoing;	/* number of works that the event began and that have not ended */
+	uint16_t ongoing;	/* number of works (times in which the thread works on an
+				   operation) that the event shows and that have not ended */
 	uint8_t kind;		/* enum fxt_kind */
 	uint8_t type;		/* of an event or an object */
 	uint8_t flags;
@@ -170,12 +171,15 @@ struct tail_cpu {
 
 /* Introduces the provider @id, unless that was done. */
 void emit_introduction(struct tail *t, uint32_t id);
-/* Makes the records that follow those of @provider. */
+/* Begins a section of @provider in the file, to which the records that follow belong. */
 void emit_section(struct tail *t, uint32_t provider);
 struct tail_provider *emit_provider(struct tail *t, uint32_t id);
 /* Moves the first entry out of the window. Returns 0 or -ENOMEM. */
 int emit_first(struct tail *t);
-/* Encodes the event @raw for the file. Returns the number of words, or a negative errno. */
+/*
+ * Encodes the event @raw for the file. Returns the number of words, 0 if the event does not fit
+ * into a record, or a negative errno.
+ */
 ssize_t emit_encode(struct tail *t, const uint64_t *raw, size_t nr, uint64_t *words);
 /* Writes the encoded event @words, which must be in t->scratch if it is @apart. */
 void emit_event(struct tail *t, const struct tail_entry *e, const uint64_t *words, size_t nr,
@@ -299,8 +303,8 @@ struct tail {
 	size_t nr_sources, room_sources;
 	uint32_t source;
 	struct tail_counts counts;
-	int failed;			/* a negative errno: memory is missing, and records
-					   are only counted */
+	int failed;			/* a negative errno, such as -ENOMEM: records are only
+					   counted */
 	uint64_t scratch[2 * ASYNCTRACE_FXT_WORDS_MAX];	/* a record, or two marks */
 };
 

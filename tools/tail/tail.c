@@ -26,7 +26,8 @@ static struct tail_entry *entry_of(struct tail *t, uint64_t number)
 }
 
 /*
- * All works of an event are in one duration: either all of them have ended, or all are ongoing.
+ * Notes how long @record determines what its thread works on. A record may show several works of
+ * its thread. All of them are in one duration, so all have ended, or all are ongoing.
  */
 static void on_lasts(void *arg, uint64_t record, uint64_t ns)
 {
@@ -378,7 +379,10 @@ static void fail(struct tail *t, int err)
 		t->failed = err;
 }
 
-/* Takes the next record of t->early, which is at @words. Returns its words, or 0 on failure. */
+/*
+ * Takes the next record of t->early, which is at @words. Returns its words, or 0 if it was not
+ * taken.
+ */
 static size_t push_record(struct tail *t, const uint64_t *words)
 {
 	struct fxt_record rec;

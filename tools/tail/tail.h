@@ -46,7 +46,8 @@ struct tail_source {
 struct tail_counts {
 	uint64_t operations;	/* slow operations in the file, complete or not */
 	uint64_t incomplete;	/* of these: operations that had not ended */
-	uint64_t left_out;	/* slow operations whose records exceeded the window; plus: */
+	uint64_t left_out;	/* slow operations that are not in the file: their records exceeded
+				   the window, or they count in .long_names */
 	uint64_t long_names;	/* slow operations whose category and name do not fit into a
 				   record */
 	uint64_t hasty;		/* slow operations in the file that were written too early: records

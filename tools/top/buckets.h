@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A histogram of latencies in memory of fixed size. Below 64 ns, each bucket is one nanosecond
- * wide. Above, the width of a bucket is less than 1/32 of the latencies in it.
+ * wide. Above, the width of a bucket is at most 1/32 of the latencies in it.
  */
 #ifndef TOP_BUCKETS_H
 #define TOP_BUCKETS_H

@@ -9,10 +9,10 @@
 #include "session/args.h"
 #include "record/taken.h"
 
-/* Limit of the duration of one feed_take() call */
+/* Limit of the duration of one call of struct feed's .take */
 #define FEED_NS		50000000ull
 
-/* Results of feed_take(). Other results are a negative errno, after a message. */
+/* Results of .take. Other results are a negative errno, after a message. */
 enum { FEED_NOTHING, FEED_MORE, FEED_END };
 
 struct feed {
@@ -34,7 +34,7 @@ struct feed {
 	struct at_compose *compose;
 	struct at_compose_options compose_options;
 	struct taken taken;
-	uint64_t round;		/* when this reading of all rings began; 0: not yet */
+	uint64_t round;		/* begin of the present round of reading all rings; 0: none */
 	bool hung_up;		/* another process ended the session */
 };
 
@@ -50,7 +50,7 @@ int feed_open_file(struct feed *f, struct live *l);
  * at_compose_stats(). For a trace, only the sums of its losses are known.
  */
 void feed_counts(struct feed *f, const struct live *l, struct at_compose_counts *counts);
-/* Bounds the memory. Call this after each feed_take(); the results are the same. */
+/* Bounds the memory. Call this after each .take. Returns 0, or a negative errno after a message. */
 int feed_bound(struct feed *f, struct live *l);
 void feed_close(struct feed *f);
 /* Prints that reading failed, with the reason. Returns @err. */

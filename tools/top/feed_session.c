@@ -9,7 +9,7 @@
 #include "feed.h"
 #include "tool.h"
 
-/* Limit of a round: in this time, more is read than the rings hold. */
+/* Limit of a round of reading: by then, more has been read than the rings hold. */
 #define ROUND_NS	1000000000ull
 
 static ssize_t take_words(void *arg, const void *buf, size_t len)

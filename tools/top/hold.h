@@ -2,8 +2,8 @@
 /*
  * Computes how long records are held back before they are analysed. A record may be read after
  * later ones of other rings. A complete duration is written at its end, but begins before the
- * events that it encloses. So records wait until all records read by then are older by the
- * longest duration of the last minute, and a margin.
+ * events that it encloses. So a record still waits after all records up to its time have been read:
+ * for the longest duration of the last minute, and a margin.
  */
 #ifndef TOP_HOLD_H
 #define TOP_HOLD_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define HOLD_MIN	1000000000ull
-/* Longer durations come late, which is counted. */
+/* In ns. Longer durations may come too late to be sorted; live_late() counts these. */
 #define HOLD_MAX	10000000000ull
 #define HOLD_SAMPLES	256
 /* In ns. HOLD_SAMPLES samples with this spacing cover more than HOLD_MAX. */

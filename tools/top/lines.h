@@ -7,7 +7,7 @@
 
 #include "view.h"
 
-/* Columns of numbers after the type, which is the maximum of a line besides the type */
+/* Columns of the numbers after the type. No line has more columns besides its type. */
 #define LINES_NUMBERS	61
 #define LINES_NAME_MAX	60
 

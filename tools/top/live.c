@@ -257,7 +257,10 @@ int live_settle(struct live *l, uint64_t wall)
 
 	if (l->error || l->ended || !until)
 		return l->error;
-	/* If no record came for PATIENCE_NS, operations need not wait for records any more. */
+	/*
+	 * If no record is later than @until, the record that an operation waits for may never come.
+	 * So end the wait, as if PATIENCE_NS had passed.
+	 */
 	l->error = analysis_settle(l->analysis, until > l->newest ? until + PATIENCE_NS : until);
 	tally_settled(&l->tally, until);
 	return l->error;

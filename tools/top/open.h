@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Open operations, from their begins and ends as they are read: a table of the OPEN_MAX that
- * began first. The others are only counted. Rings are read one after the other, so an end may
- * be read before its begin.
+ * Open operations, from their begins and ends as they are read: a table of at most OPEN_MAX.
+ * Operations that find no room in the table are only counted. Rings are read one after the other,
+ * so an end may be read before its begin.
  */
 #ifndef TOP_OPEN_H
 #define TOP_OPEN_H

@@ -5,7 +5,7 @@
 
 #include "view.h"
 
-/* Prints text that an empty line ends. view_apply() must have filled @v. */
+/* Prints text and an empty line. view_apply() must have filled @v. */
 void plain_text(FILE *f, const struct snapshot *s, const struct view *v, const char *source);
 /* Prints one object and a newline. */
 void plain_json(FILE *f, const struct snapshot *s, const struct view *v, const char *source);

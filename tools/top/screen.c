@@ -12,7 +12,7 @@
 
 #define COLUMNS_MIN	50
 #define LINES_MIN	10
-/* Most columns of the names of types and open operations */
+/* Maximum width of the names of types and open operations */
 #define NAME_MAX_COLUMNS	40
 
 static const char *const help[] = {
@@ -327,8 +327,8 @@ static void draw_last_line(const struct screen *sc)
 }
 
 /*
- * Divides the lines: types get what they need, up to half. The explanation gets half of the
- * rest.
+ * Divides the lines: types get what they need, up to half. The explanation gets two thirds of
+ * the rest.
  */
 static void draw_tables(struct screen *sc, const struct snapshot *s)
 {

@@ -19,7 +19,7 @@ struct type_row {
 };
 
 struct snapshot {
-	uint64_t settled;	/* trace time up to which operations are complete */
+	uint64_t settled;	/* trace time: all operations that ended before it are counted */
 	uint64_t delay;		/* time between .settled and the newest record */
 	uint64_t interval;	/* time that rates are based on; 0: no time has passed */
 	struct at_compose_counts counts;

@@ -46,7 +46,7 @@
 #define ASYNCTRACE_CATEGORY_MAX		100	/* bytes of a category */
 #define ASYNCTRACE_CATEGORIES_MAX	100	/* categories of a session */
 #define ASYNCTRACE_COMM_LEN		16
-#define ASYNCTRACE_DESCRIPTION_MAX	400	/* bytes of a known category's description */
+#define ASYNCTRACE_DESCRIPTION_MAX	400	/* bytes of an announced category's description */
 #define ASYNCTRACE_ALERT_MAX		14	/* bytes of an alert's name */
 
 /* --- ioctls --------------------------------------------------------------- */
@@ -100,11 +100,15 @@ struct asynctrace_attrs {
  * @flags: ASYNCTRACE_CONSUME_F_*
  * @reserved: must be 0
  *
- * From then on read(2) returns chunks, and poll(2) reports when there are any. Fails with
- * -EBUSY if the session already has a consumer, and with -ENOENT if the caller may not see the
- * session. Fails with -EPERM if the caller is neither the session's owner nor has
- * CAP_SYS_ADMIN. Without CAP_PERFMON, the caller also needs the group and the capabilities
- * that the owner had when it created the session.
+ * From then on read(2) returns chunks, and poll(2) reports when there are any. If there is no
+ * chunk, read(2) waits while the session is started, or fails with -EAGAIN if O_NONBLOCK is set.
+ * It returns 0 if there is no chunk and the session is not started, and at the end of a snapshot.
+ *
+ * The ioctl fails with -EBUSY if the session already has a consumer, or if the descriptor is a
+ * consumer's or a provider's already. It fails with -ENOENT if the caller may not see the session,
+ * and with -EINVAL for a snapshot of a session that is not circular. It fails with -EPERM if the
+ * caller is neither the session's owner nor has CAP_SYS_ADMIN. Without CAP_PERFMON, the caller
+ * also needs the group and the capabilities that the owner had when it created the session.
  */
 struct asynctrace_consume {
 	__u32 size;
@@ -126,8 +130,8 @@ struct asynctrace_consume {
  * @name: 1 to ASYNCTRACE_ALERT_MAX bytes, padded with NULs
  *
  * For a provider's descriptor. Subscribers to the session that records the provider get a
- * notification. Fails with -EAGAIN if no session records the provider, or if it raises too many
- * alerts.
+ * notification. Fails with -EAGAIN if no session records the provider, or if the provider raises
+ * too many alerts. Fails with -EPERM for another process than the provider's.
  */
 struct asynctrace_alert {
 	__u32 size;
@@ -136,7 +140,7 @@ struct asynctrace_alert {
 };
 
 /**
- * struct asynctrace_slot - what a thread gets at its first trace
+ * struct asynctrace_slot - slot and cell of a thread, requested before its first record
  * @size: in: sizeof(struct asynctrace_slot) as the caller knows it; out: as the module does
  * @slot: out: number from 1 on that the thread's records carry. The kernel, not the provider,
  *	reports which thread has a slot.
@@ -160,7 +164,8 @@ struct asynctrace_slot {
  *
  * read(2) truncates the structure to the buffer, which must have room for the words above.
  * poll(2) reports EPOLLIN if @gate or @state has changed since the last read(2). read(2) waits
- * for such a change, or fails with -EAGAIN if O_NONBLOCK is set.
+ * for such a change, or fails with -EAGAIN if O_NONBLOCK is set. It returns 0 when the provider has
+ * ended.
  */
 struct asynctrace_observed {
 	__u32 size;
@@ -387,8 +392,9 @@ struct asynctrace_subbuf {
  * @switches: number of times that the thread has left a CPU since the session traces it
  * @reserved2: 0
  *
- * A thread has at most one cell. After it has ended, another thread of the provider may get its
- * cell, but no other provider. Access to a page without a cell that was given raises SIGBUS.
+ * A thread has at most one cell. After the thread has ended, another thread of the provider may
+ * get the cell, but no thread of another provider. An access to a page of the array raises SIGBUS
+ * until a thread has been given a cell in that page.
  */
 struct asynctrace_cell {
 	__u64 operation;
@@ -432,7 +438,7 @@ enum asynctrace_chunk_kind {
 	ASYNCTRACE_CHUNK_PROVIDER	= 1,	/* struct asynctrace_provider_info */
 	ASYNCTRACE_CHUNK_CLOCK		= 2,	/* struct asynctrace_clock_pair[] */
 	ASYNCTRACE_CHUNK_THREADS	= 3,	/* struct asynctrace_thread[], of a provider */
-	ASYNCTRACE_CHUNK_NAMES		= 4,	/* struct asynctrace_task_name[], of a CPU */
+	ASYNCTRACE_CHUNK_NAMES		= 4,	/* struct asynctrace_task_name[] */
 	ASYNCTRACE_CHUNK_STRINGS	= 5,	/* words of a provider's durable ring */
 	ASYNCTRACE_CHUNK_EVENTS		= 6,	/* words of a provider's ring */
 	ASYNCTRACE_CHUNK_SCHED		= 7,	/* words of a kernel ring */
@@ -451,7 +457,8 @@ enum asynctrace_chunk_kind {
  * @bytes: size of the payload
  * @flags: ASYNCTRACE_CHUNK_F_*
  * @provider: id of the provider; 0 for chunks that belong to no provider
- * @ring: index of the ring: the number of its CPU, except for the fallback ring
+ * @ring: index of the ring: the number of its CPU, except for the fallback ring; 0 if the payload
+ *	is from no ring
  * @sequence: linear word offset of the payload in its ring
  * @records: number of records that the payload claims to have; for STRINGS, their generation: if
  *	it changes, all indices of earlier chunks are invalid
@@ -500,7 +507,7 @@ struct asynctrace_chunk {
  * @flags: ASYNCTRACE_PROVIDER_F_*
  * @name: its name, NUL-terminated
  * @sched_dropped: scheduling records of its threads that found no room in the kernel's
- *	rings, or exceeded its share of them
+ *	rings, or exceeded the provider's share of these rings
  * @names_dropped: names dropped for these reasons: of its threads, and of other tasks in
  *	its threads' scheduling records
  * @serial: its serial number, from 1 on. Unlike @id, it is not reused while the module is

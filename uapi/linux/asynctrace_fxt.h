@@ -109,7 +109,8 @@
 #define ASYNCTRACE_FXT_OFF_SYSCALL	(1 << 3)	/* in a system call */
 /*
  * Bits 4..7 of "off_cpu", with ASYNCTRACE_FXT_OFF_SYSCALL: type of the file, if the call's first
- * argument is the number of an open descriptor. It says nothing if the call takes no descriptor.
+ * argument is the number of an open descriptor. If the call takes no descriptor, the bits have no
+ * meaning.
  */
 #define ASYNCTRACE_FXT_OFF_FILE(off_cpu)	((off_cpu) >> 4 & 0xf)
 #define ASYNCTRACE_FXT_FILE_OTHER	0	/* not open, or of none of these types */

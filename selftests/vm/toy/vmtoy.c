@@ -27,7 +27,7 @@ static noinline void toy_uaf(void)
 	if (!p)
 		return;
 	kfree(p);
-	/* Hidden from the compiler, which would refuse it. */
+	/* Hide the use after free from the compiler, which would reject it. */
 	OPTIMIZER_HIDE_VAR(p);
 	WRITE_ONCE(p[3], 1);
 }

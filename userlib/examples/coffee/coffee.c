@@ -32,7 +32,7 @@ static void *froth_milk(void *arg)
 	return NULL;
 }
 
-/* The third thread does the last step and ends the operation. */
+/* Runs on the third thread of an order: does the last step and ends the operation. */
 static void *serve(void *arg)
 {
 	struct order *o = arg;

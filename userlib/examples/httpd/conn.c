@@ -93,7 +93,7 @@ static void set_deadline(struct conn *c, int64_t ms)
 		next_sweep = c->deadline;
 }
 
-/* Level-triggered: epoll reports data that arrived before this call, too. */
+/* epoll is level-triggered here: it also reports data that arrived before this call. */
 static void arm(struct conn *c, enum state state, uint32_t events)
 {
 	struct epoll_event ev = { .events = events | EPOLLONESHOT, .data.ptr = c };
@@ -306,7 +306,7 @@ static void resume(struct conn *c)
 	TRACE_FLOW_STEP("http", "handoff", c->req->flow_id);
 }
 
-/* Handles an event of a connection, or its timeout (@late). */
+/* Handles an event of a connection, or its timeout if @late is true. */
 static void go_on(struct conn *c, bool late)
 {
 	switch (c->state) {

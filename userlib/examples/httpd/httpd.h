@@ -88,11 +88,11 @@ struct request {
 	uint64_t bytes;		/* bytes sent in total */
 	uint64_t etag;		/* checksum of the file */
 
-	/* For the log, in nanoseconds of CLOCK_BOOTTIME. */
+	/* For the log. Times are in nanoseconds of CLOCK_BOOTTIME. */
 	/* When the request was last put into a queue, and taken out. */
 	uint64_t queued_at, taken_at;
 	uint64_t lock_ns;	/* time waited for the lock of etag.c */
-	uint64_t lock_holder;	/* request that held this lock */
+	uint64_t lock_holder;	/* async_id of the request that last locked it for writing */
 	uint64_t fsync_ns;
 };
 
@@ -128,8 +128,8 @@ int conn_listen(void);				/* returns the port or -errno */
 int conn_start(void);				/* 0 or -errno */
 void conn_stop(void);				/* stops accepting; present requests are finished */
 /*
- * Frees the connections. To be called after the workers have ended, because they return
- * connections.
+ * Closes descriptors of conn.c. To be called after the workers have ended, because a worker that
+ * returns a connection writes to one of them.
  */
 void conn_free(void);
 void conn_return(struct conn *c, enum verdict v);

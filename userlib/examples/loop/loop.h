@@ -69,7 +69,7 @@ struct loop_conn_calls {
  */
 struct loop_server *loop_listen(struct loop *loop, loop_fn *listening,
 				const struct loop_conn_calls *calls, void *arg);
-/* The same on a Unix socket. @path must not exist; loop_server_close() removes it. */
+/* Like loop_listen(), on a Unix socket. @path must not exist; loop_server_close() removes it. */
 struct loop_server *loop_listen_path(struct loop *loop, const char *path, loop_fn *listening,
 				     const struct loop_conn_calls *calls, void *arg);
 uint16_t loop_server_port(const struct loop_server *server);
@@ -80,11 +80,14 @@ struct loop_conn *loop_connect(struct loop *loop, uint16_t port,
 			       const struct loop_conn_calls *calls, void *arg);
 struct loop_conn *loop_connect_path(struct loop *loop, const char *path,
 				    const struct loop_conn_calls *calls, void *arg);
-/* Sends bytes. Keeps those that cannot be sent at once. -ENOMEM; -EPIPE: connection closed */
+/*
+ * Sends bytes. Copies those that cannot be sent at once, and sends them later. Returns 0; -ENOMEM;
+ * -EPIPE: the connection is closed.
+ */
 int loop_write(struct loop_conn *conn, const void *data, size_t bytes);
-/* Closes a connection when all kept bytes have been sent. */
+/* Closes a connection when all bytes of loop_write() have been sent. */
 void loop_conn_close(struct loop_conn *conn);
-/* A pointer for the program's own use, NULL at first */
+/* Set and return a pointer for the program's own use, which is NULL at first. */
 void loop_conn_set(struct loop_conn *conn, void *user);
 void *loop_conn_user(const struct loop_conn *conn);
 

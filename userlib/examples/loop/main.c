@@ -4,7 +4,8 @@
  *
  *	errors		a listener handles an error in a tick
  *	masks		a listener of timers is called for timers that a file operation made
- *	below		a listener of sockets handles an error in a socket's file operation
+ *	below		a listener of sockets handles an error in a file operation that a socket's
+ *			callback has started
  *	removed		a removed listener is still called for contexts that had inherited it
  *	unhandled	an error that no listener handles; a function of on_exit(3) sees the status
  *	locals		local storage: each request's user, in timers, pool work and ticks

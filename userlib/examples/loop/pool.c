@@ -2,8 +2,8 @@
 /*
  * Work on a pool of threads
  *
- * Each job has two contexts. The first one is the request's: the loop calls back in it. The second
- * one is its child. It is for the work on the pool's thread, which also destroys it.
+ * Each job has two contexts. The loop runs the callback of the job in the first one. The second one
+ * is a child of the first one, for the work on the pool's thread. That thread also destroys it.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -163,7 +163,7 @@ static void conn_end(struct loop_conn *c)
 	loop_free_later(c->loop, &c->later, conn_gone, c);
 }
 
-/* Sends as many kept bytes as possible. Returns false if the connection has ended. */
+/* Sends as many unwritten bytes as possible. Returns false if the connection has ended. */
 static bool conn_flush(struct loop_conn *c)
 {
 	size_t done = 0;

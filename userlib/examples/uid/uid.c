@@ -13,7 +13,7 @@
 TRACE_PROBE_DEFINE(my_prov, event__start);
 TRACE_PROBE_DEFINE(my_prov, event__done);
 
-/* @uid: needs no initialization, because a structure of zeros is valid. */
+/* The member uid needs no initialization, because a structure of zeros is valid. */
 struct event {
 	struct at_uid uid;
 	int number;

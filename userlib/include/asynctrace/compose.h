@@ -174,15 +174,15 @@ struct at_compose_tracepoint {
  *
  * event->operation joins the event to an operation if its bits 44 to 63 are the salt of a
  * process that the session records: the kernel gives each process its own salt. The event's
- * thread does not matter, because an interrupt comes on any thread. The event gets the argument
- * "operation" behind its fields, so the 15th field is left out. Any other number joins nothing.
- * A field of the name "operation" that is an unsigned number and joins nothing becomes the
- * argument "field operation".
+ * thread does not matter, because an interrupt can occur on any thread. The event gets the
+ * argument "operation" after its fields, so a 15th field is left out. Any other number joins
+ * nothing. A field of the name "operation" that is an unsigned number and joins nothing becomes
+ * the argument "field operation".
  *
  * Return: 0; -EAGAIN: the next chunk of the session is needed to know the event's time: call
  * again after at_compose_chunk(); -ERANGE: the event is from before the session, or from a time
- * when the clock was stopped; -ENOENT: event->flags left it out; -EINVAL: @event is wrong;
- * errors of at_compose_chunk(). After these four errors, the event is neither added nor counted.
+ * when the clock was stopped; -ENOENT: event->flags left it out; -EINVAL: @event is wrong. After
+ * these four errors, the event is neither added nor counted. Or an error of at_compose_chunk().
  */
 int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_tracepoint *event);
 
@@ -208,7 +208,7 @@ int at_compose_tracepoint_counts(struct at_compose *c, uint32_t cpu, uint64_t ov
  * @time: CLOCK_BOOTTIME nanoseconds
  * @comm: name of the process's main thread, used if the session has no name for it; may be NULL
  * @category: for example "cgroup"
- * @name: name of the counter, which tells it from other counters of the process
+ * @name: name of the counter, which distinguishes it from other counters of the process
  * @values: the values, of type ASYNCTRACE_FXT_ARG_INT64 or _UINT64
  * @nr_values: number of values, 1 to 15
  */
@@ -228,12 +228,12 @@ struct at_compose_counter {
  * @c: the composer
  * @counter: the values
  *
- * The file gets a counter in the section of the kernel. No ring counts it. A reader can tell it
- * from counters of programs, which stand in other sections.
+ * The file gets a counter in the section of the kernel. No ring counts it. Counters of programs are
+ * in other sections, so a reader can distinguish them.
  *
  * Return: 0; -EAGAIN: the time is later than the session's last chunk: call again after
- * at_compose_chunk(); -ERANGE: the time is from before the session; -EINVAL: @counter is wrong;
- * errors of at_compose_chunk(). After the first three errors, the file has not changed.
+ * at_compose_chunk(); -ERANGE: the time is from before the session; -EINVAL: @counter is wrong.
+ * After these three errors, the file has not changed. Or an error of at_compose_chunk().
  */
 int at_compose_add_counter(struct at_compose *c, const struct at_compose_counter *counter);
 
@@ -277,14 +277,15 @@ struct at_compose_thread {
  * @thread: the thread
  *
  * A session records how states of threads change. So a reader of the file does not know the state
- * of a thread without records, unless it is added. Scheduling records of the thread up to @until
- * override the state. Later files of the session repeat it until the thread has a record of the
- * time from @from on, and then have the states that the records show.
+ * of a thread without records, unless the state is added. Scheduling records of the thread up to
+ * @until override the state. Later files of the session (see at_compose_next()) repeat the state
+ * until the thread has a record of the time from @from on. Then they have the states that the
+ * records show.
  *
  * Return: 0; -EAGAIN: the session has not introduced the provider yet: call again after
  * at_compose_chunk(); -ESRCH: by the session's records, the thread or the provider belongs to
- * another process; -EINVAL: @thread is wrong; errors of at_compose_chunk(). After the first three
- * errors, the file has not changed.
+ * another process; -EINVAL: @thread is wrong. After these three errors, the file has not changed.
+ * Or an error of at_compose_chunk().
  */
 int at_compose_add_thread(struct at_compose *c, const struct at_compose_thread *thread);
 
@@ -369,7 +370,7 @@ struct at_compose_counts {
  *
  * The records no longer count as delivered, but as filtered or unwritten.
  *
- * Return: 0; -EINVAL: fewer records were delivered.
+ * Return: 0; -EINVAL: fewer records were delivered, and the counts have not changed.
  */
 int at_compose_left_out(struct at_compose *c, uint32_t provider, uint32_t ring,
 			const struct at_compose_counts *filtered,

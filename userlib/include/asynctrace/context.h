@@ -27,6 +27,9 @@
  * of an object, because listeners may look at the object. A context with up to two listeners needs
  * no memory besides its structure. NTRACE has no effect on contexts, which are functions. A signal
  * handler may use contexts that have neither listeners nor values of local storage.
+ *
+ * Errors: functions that return nothing report no error. Wrong calls count as misuse, see
+ * at_context_misuses().
  */
 #ifndef ASYNCTRACE_CONTEXT_H
 #define ASYNCTRACE_CONTEXT_H
@@ -108,7 +111,7 @@ struct at_context {
 	struct at_context *outer_;
 	struct at_entered entered_;
 	struct at_listeners_ *listeners_;
-	void **more_;			/* values of all listeners but two */
+	void **more_;			/* values of listeners after the first two */
 	void *values_[2];
 	uint32_t gone_;			/* bit mask of removed listeners */
 	uint32_t created_;		/* listeners that need destroy() */
@@ -119,8 +122,8 @@ struct at_context {
 };
 
 /*
- * Initializes a context that inherits nothing. The two stores of two words each are faster than
- * four stores: the caller's time is that of its loads and stores.
+ * Initializes a context that inherits nothing. The ids are stored together, and so are provider and
+ * state, because the number of stores determines the time of at_context_init().
  */
 TRACE_INLINE_ void at_context_set_(struct at_context *context, uint64_t id, uint64_t parent,
 				   uint32_t provider, void *object)
@@ -134,14 +137,16 @@ TRACE_INLINE_ void at_context_set_(struct at_context *context, uint64_t id, uint
 
 /*
  * Makes a context, whose cause is the current operation. The context inherits the listeners of the
- * thread's current context and the current values of local storage.
+ * thread's current context and the current values of local storage. Without memory for these, the
+ * context lacks them, and the call counts as misuse.
  *
  * at_context_init_under(): the context inherits from @parent, which is also its cause. For objects
  * that the loop itself makes: the parent of an accepted connection is the listening socket.
- * @parent must not run on another thread meanwhile.
+ * @parent must not run on another thread meanwhile. If @parent was destroyed, the call counts as
+ * misuse, and acts like at_context_init().
  *
- * at_context_init_type(): like at_context_init_under(), with the name of @type. @parent: may be
- * NULL; then like at_context_init().
+ * at_context_init_type(): like at_context_init_under(), with the name of @type. If @parent is NULL,
+ * the context inherits as with at_context_init().
  */
 TRACE_INLINE_ void at_context_init(struct at_context *context, uint32_t provider, void *object)
 {
@@ -168,7 +173,8 @@ void at_context_init_type(struct at_context *context, struct at_context_type *ty
  * Call these before and after each call of the object's callback, on the same thread. Between
  * them, the operation of the context is the current one. They call before() and after() of the
  * context's listeners. Runs of different contexts may nest. The end of a run also ends all scopes
- * that began in it.
+ * that began in it. To enter a context that is entered already, or to leave a context that this
+ * thread has not entered, is misuse and has no effect.
  */
 TRACE_INLINE_ void at_context_enter(struct at_context *context)
 {
@@ -195,7 +201,8 @@ TRACE_INLINE_ void at_context_leave(struct at_context *context)
 /*
  * Destroys a context. Call this when the object's callback will not be called any more, also if it
  * was never called. The memory of the context may be freed afterwards. Any thread may destroy a
- * context. In a run of the context on the calling thread, this ends the run.
+ * context that no other thread has entered. If the calling thread has entered the context, its run
+ * ends, too.
  */
 TRACE_INLINE_ void at_context_destroy(struct at_context *context)
 {
@@ -228,8 +235,8 @@ TRACE_INLINE_ struct at_context *at_context_current(void)
 }
 
 /*
- * Return ids of operations: the current one, and the one that caused @context. 0: there is none,
- * or it is unknown.
+ * at_context_execution() returns the id of the thread's current operation. at_context_trigger()
+ * returns the id of the operation that caused @context. 0: there is none, or it is unknown.
  */
 TRACE_INLINE_ uint64_t at_context_execution(void)
 {
@@ -294,10 +301,15 @@ at_error_handler at_unhandled_set(at_error_handler handler);
 
 /*
  * Misuse is, for example, to leave a context that was not entered, or to use a context after it was
- * destroyed. The call has no other effect than these: it is counted, and it is recorded as an
- * instant named "misuse". In debug mode, the process prints the id of the context and the id of the
- * current one, and aborts. The environment variable ASYNCTRACE_DEBUG=1 turns debug mode on, unless
- * at_context_debug() has set it.
+ * destroyed. The library counts the call, and records it as an instant named "misuse". Most such
+ * calls have no other effect. at_context_leave() of a context that is not the innermost one also
+ * ends the runs within it.
+ *
+ * at_context_misuses() returns the number of such calls in this process.
+ *
+ * In debug mode, the process prints the id of the context and the id of the current context, and
+ * aborts. at_context_debug() turns debug mode on (@abort is true) or off. Before its first call,
+ * the environment variable ASYNCTRACE_DEBUG=1 turns debug mode on.
  */
 uint64_t at_context_misuses(void);
 void at_context_debug(bool abort);

@@ -39,15 +39,16 @@ extern "C" {
 /*
  * at_flight_start - start the flight recorder
  * @min_age: age of the oldest records that a file must have, ns; 0: ASYNCTRACE_FLIGHT_AGE. A file
- *	has few older records
+ *	has few older records. If a session of the module records, @min_age has no effect
  * @max_bytes: limit on the records in a file, bytes, at most 1 TiB; 0: ASYNCTRACE_FLIGHT_BYTES.
- *	If the records of @min_age are larger, a file has the latest of them
+ *	If the records of the last @min_age are larger, a file has the latest of them
  *
  * Both are hints. Each CPU has a ring of at least 16 KiB. If a trace runs already, the recorder
  * uses the rings of that trace.
  *
  * Return: 0; -EBUSY: the recorder runs already, or a trace runs that cannot share its rings (see
- * at_flight_start(3)); -EINVAL: @max_bytes is too large; -ENOMEM: no memory for the rings.
+ * at_flight_start(3)); -EINVAL: @max_bytes is too large; -ENOMEM: no memory for the rings; with the
+ * module, also errors of at_session_create() in asynctrace/session.h.
  */
 int at_flight_start(uint64_t min_age, uint64_t max_bytes);
 
@@ -69,7 +70,7 @@ int at_flight_start(uint64_t min_age, uint64_t max_bytes);
  *
  *	attempted = delivered + older + overwritten + dropped + malformed + unwritten
  *
- * After -ESRCH and -EBUSY all counts are 0.
+ * After -ESRCH, -EBUSY and -EPERM all counts are 0.
  */
 struct at_flight_result {
 	uint32_t size;
@@ -88,14 +89,15 @@ struct at_flight_result {
  * @fd: descriptor to write to, from its file offset on
  * @result: out: accounts, may be NULL; the caller sets @result->size
  *
- * The recorder continues, so this may be called any number of times. It allocates no memory,
- * takes no lock, and raises neither SIGPIPE nor SIGXFSZ. A signal handler needs 16 KiB of stack
- * for it.
+ * The recorder continues, so this function may be called any number of times. It allocates no
+ * memory, takes no lock, and raises neither SIGPIPE nor SIGXFSZ. A signal handler needs 16 KiB of
+ * stack for it.
  *
  * Return: 0; -ESRCH: the recorder does not run; -EBUSY: another call is writing, possibly in the
  * code that this signal handler has interrupted; -EPERM: the calling thread may not read the
- * counter (PR_SET_TSC); or the error of write(2). After an error of write(2), a regular file ends
- * with a whole record. After the others, nothing is written.
+ * counter (PR_SET_TSC); -EINVAL: @result->size is too small. After these errors, nothing is
+ * written. -ENOMEM: the memory reserved at the start was too small, and the file lacks records; or
+ * the error of write(2), after which a regular file ends with a whole record.
  */
 int at_flight_write(int fd, struct at_flight_result *result);
 

@@ -45,9 +45,9 @@ extern "C" {
  * @ring_size: bytes of one CPU's ring, 16 KiB to 1 GiB, rounded up to a power of two; 0: 1 MiB
  * @sub_size: bytes of a sub-buffer: a power of two, 4 KiB to 512 KiB, at most a quarter of the
  *	ring; 0: the library chooses
- * @categories: patterns separated by commas: a category, or a prefix and '*'. A pattern after '-'
- *	excludes categories. If there are only exclusions or no patterns, all other categories
- *	are recorded
+ * @categories: at most 100 patterns of at most 100 bytes, separated by commas. A pattern is a
+ *	category, or a prefix and '*'. A pattern after '-' excludes categories. If there are
+ *	only exclusions or no patterns, all other categories are recorded
  * @name: name of the provider in the file; NULL: ASYNCTRACE_NAME, or the program's name
  */
 struct at_trace_options {
@@ -95,8 +95,9 @@ struct at_trace_result {
  * at_trace_stop - stop the trace; the file is then complete
  * @result: out: accounts, may be NULL; the caller sets @result->size
  *
- * Return: 0; -ESRCH: no trace runs; -EBADF: the program has closed the descriptor; or the error
- * of write(2).
+ * Return: 0; -ESRCH: no trace runs; -EINVAL: @result->size is too small, and the trace goes on;
+ * -EBADF: the program has closed the descriptor; or the error of write(2). After the last two, the
+ * trace has ended, too.
  */
 int at_trace_stop(struct at_trace_result *result);
 

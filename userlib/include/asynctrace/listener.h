@@ -21,7 +21,10 @@
 extern "C" {
 #endif
 
-/* If create() returns this, the value is the listener's data. NULL is an ordinary value. */
+/*
+ * If create() returns this, the listener's value for the context is its data, the argument of
+ * at_listener_new(). NULL is an ordinary value.
+ */
 #ifdef __cplusplus
 #define ASYNCTRACE_KEEP (reinterpret_cast<void *>(UINTPTR_MAX))
 #else
@@ -42,7 +45,8 @@ extern "C" {
  * @error: called after an error in the object's callback, for contexts of all providers. handled:
  *	an earlier listener has handled the error. Returns true if this listener has handled it.
  * @destroy: called when the context is destroyed; the value is not used any more. Called for all
- *	contexts for which create() was called, or would have been. Must not call at_throw().
+ *	contexts for which create() was called, or would have been called if it were not NULL.
+ *	Must not call at_throw().
  *
  * object: argument of at_context_init(). value: the listener's value for the context. For each
  * context, listeners are called in the order in which they were added.
@@ -69,29 +73,35 @@ struct at_listener;
  * Makes a listener, which is not called before at_listener_add(). @data: first value for each
  * context, which create() may replace. @providers: mask of ASYNCTRACE_ASYNC_*; the listener's
  * functions are called only for contexts of these providers, but error() for all contexts. Contexts
- * of other providers also inherit the listener, and pass it on. Returns 0, -EINVAL or -ENOMEM.
+ * of other providers also inherit the listener, and pass it on. Returns 0; -EINVAL: @listener or
+ * @options is NULL, or the size of *@options is too small; -ENOMEM.
  */
 int at_listener_new(struct at_listener **listener, const struct at_listener_options *options,
 		    void *data, uint32_t providers);
 /*
  * Adds the listener to the current context, or to the thread if it has entered no context. The
  * thread's listeners are removed when it leaves its outermost context. A second call has no effect.
- * Other existing contexts do not get the listener. Returns 0; -EINVAL: NULL; -ENOMEM; -ENOSPC:
- * there are ASYNCTRACE_LISTENERS_MAX.
+ * Other existing contexts do not get the listener. Returns 0; -EINVAL: @listener is NULL; -ENOMEM;
+ * -ENOSPC: the context or the thread has ASYNCTRACE_LISTENERS_MAX listeners.
  */
 int at_listener_add(struct at_listener *listener);
 /*
  * Removes the listener from all contexts that the thread has entered, and from the thread. Other
  * contexts keep the listener and pass it on. Has no effect if they do not have it. If before() was
- * called for a run, after() is still called. Returns 0; -EINVAL: NULL; -ENOMEM.
+ * called for a run, after() is still called. Returns 0; -EINVAL: @listener is NULL; -ENOMEM:
+ * nothing has changed.
  */
 int at_listener_remove(struct at_listener *listener);
-/* Drops the caller's reference. The listener is freed when no context and no thread has it. */
+/*
+ * Drops the caller's reference. The listener is freed when no context and no thread has it. NULL
+ * has no effect.
+ */
 void at_listener_put(struct at_listener *listener);
 
 /*
- * Returns the listener's value for a context; NULL: the context does not have the listener. In
- * create(), at_context_current() is the context on whose value the new value may be based.
+ * Returns the listener's value for @context; NULL: the context does not have the listener. In
+ * create(), at_listener_value(listener, at_context_current()) is the value for the context that
+ * makes the new one. create() may derive the new value from it.
  */
 void *at_listener_value(const struct at_listener *listener, const struct at_context *context);
 

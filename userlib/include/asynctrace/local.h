@@ -41,12 +41,18 @@ struct at_local_options {
 
 struct at_local;
 
-/* Makes a storage. @options may be NULL. Returns 0, -EINVAL or -ENOMEM. */
+/*
+ * Makes a storage and stores it in *@local. @options may be NULL. Returns 0; -EINVAL: @local is
+ * NULL, or the size of *@options is too small; -ENOMEM.
+ */
 int at_local_new(struct at_local **local, const struct at_local_options *options);
-/* Drops the caller's reference. The storage is freed when no value of it is left. */
+/*
+ * Drops the caller's reference. The storage is freed when no value of it is left. NULL has no
+ * effect.
+ */
 void at_local_put(struct at_local *local);
 
-/* Returns the current value, or NULL if there is none. */
+/* Returns the value that is current on the calling thread, or NULL if there is none. */
 void *at_local_get(const struct at_local *local);
 
 /*
@@ -59,7 +65,8 @@ int at_local_run(struct at_local *local, void *value, int (*fn)(void *arg), void
 int at_local_exit(struct at_local *local, int (*fn)(void *arg), void *arg);
 /*
  * Makes @value the current value until the end of the current run of a context, or of the current
- * call of at_local_run() or at_local_exit(). Returns 0; -ENOMEM: @value will not be released.
+ * call of at_local_run() or at_local_exit(). Outside of these, it is current until the thread ends.
+ * Returns 0; -ENOMEM: nothing has changed, and @value will not be released.
  */
 int at_local_enter_with(struct at_local *local, void *value);
 /*

@@ -13,8 +13,8 @@
  *	}
  *
  * A round of a loop is a wait for events and the work that follows it. The delay of a round is
- * the time of its work. It is the longest time that an event waits which becomes ready meanwhile.
- * The loop's thread is idle in the wait and active in the work.
+ * the time of its work. An event that becomes ready during the work waits no longer than that. The
+ * loop's thread is idle in the wait and active in the work.
  *
  * In a trace each round is a counter of category "loop", named after the loop, with the idle and
  * active nanoseconds of the round: `asynctrace report loop` adds them up.
@@ -45,7 +45,8 @@ extern "C" {
  *	structure.
  *
  * The other members belong to the library. The loop's thread calls at_loop_poll_begin() and
- * at_loop_poll_end(); all other functions may be called in any thread.
+ * at_loop_poll_end(); all other functions may be called in any thread. All functions are
+ * async-signal-safe.
  */
 struct at_loop {
 	const char *name;
@@ -72,8 +73,7 @@ struct at_loop {
 
 /*
  * Start and end the measurement. Both return true if they changed something; a second call has no
- * effect. Earlier results are kept: new rounds are added to them. Thread-safe and
- * async-signal-safe.
+ * effect. Earlier results are kept: new rounds are added to them.
  */
 bool at_loop_enable(struct at_loop *loop);
 bool at_loop_disable(struct at_loop *loop);
@@ -90,9 +90,9 @@ struct at_loop_use {
 	double utilization;
 };
 
-/* Returns the sums of all rounds that were measured from begin to end. */
+/* Returns the sums over all rounds that were measured from begin to end. */
 struct at_loop_use at_loop_utilization(const struct at_loop *loop);
-/* Returns the same for the rounds since *then, an earlier result of the same loop. */
+/* Returns the sums over the rounds since *then, an earlier result of the same loop. */
 struct at_loop_use at_loop_utilization_since(const struct at_loop *loop,
 					     const struct at_loop_use *then);
 
@@ -112,7 +112,10 @@ struct at_loop_delay {
 	double stddev;
 };
 
-/* While the loop runs, some members may not include the latest round. */
+/*
+ * Returns statistics of the delays since the last at_loop_reset(). While the loop runs, some
+ * members may not include the latest round.
+ */
 struct at_loop_delay at_loop_delays(const struct at_loop *loop);
 /*
  * Returns the delay in nanoseconds that the given percentage of delays, 0 to 100, does not exceed;
@@ -140,10 +143,7 @@ TRACE_INLINE_ bool at_loop_off_(const struct at_loop *loop)
 				 at_gate_load_()) == 0, 1);
 }
 
-/*
- * Call these just before and just after the call that waits for events, on the loop's thread.
- * Async-signal-safe.
- */
+/* Call these just before and just after the call that waits for events, on the loop's thread. */
 TRACE_INLINE_ void at_loop_poll_begin(struct at_loop *loop)
 {
 	if (!at_loop_off_(loop))

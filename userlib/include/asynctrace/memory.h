@@ -104,8 +104,8 @@ void at_collection_begin(const char *type, uint32_t flags, const struct at_heap 
 void at_collection_end(const struct at_heap *heap);
 
 /*
- * Calls malloc_trim(3) and reports a collection of type "trim". Returns 1 if memory was returned
- * to the kernel, otherwise 0.
+ * Calls malloc_trim(3) with pad, the bytes to keep free at the top of the heap, and reports a
+ * collection of type "trim". Returns 1 if memory was returned to the kernel, otherwise 0.
  */
 int at_heap_trim(size_t pad);
 

@@ -28,9 +28,11 @@
  * Signal safety: all may be called in signal handlers, except at_thread_create(). TRACE_LOGF()
  * and at_logf() are as safe as snprintf(3).
  *
- * Cost: none allocates memory, takes a lock or makes a system call, with two exceptions. The
- * first call in a process registers it, and the first call in a thread asks for a slot; see
- * asynctrace/provider.h.
+ * Cost: only at_thread_create() allocates memory. Apart from it, a call makes a system call or
+ * takes a lock only in these cases. The first call in a process registers the process. The first
+ * record of a thread requests the number (slot) that identifies the thread in records. The first
+ * at_traceparent_new() reads a random number. A thread on ASYNCTRACE_PATH_FALLBACK takes a lock for
+ * each record. See asynctrace/provider.h.
  */
 #ifndef ASYNCTRACE_OPERATION_H
 #define ASYNCTRACE_OPERATION_H
@@ -191,9 +193,9 @@ struct at_entered {
 void at_operation_enter(struct at_entered *entered, uint64_t id);
 
 /*
- * Ends a scope, and restores the current operation from before the scope. A second call has no
- * effect, and neither has a call with a structure of zeros, or with a recorded scope that ended
- * when a recorded scope around it ended.
+ * Ends a scope, and restores the current operation from before the scope. A call has no effect if
+ * the scope has ended already, either by this function or because a recorded scope around it has
+ * ended. A call with a structure of zeros has no effect either.
  */
 TRACE_INLINE_ void at_operation_leave(struct at_entered *entered)
 {
@@ -312,7 +314,7 @@ TRACE_INLINE_ struct at_entered at_enter_(uint64_t id)
 	return e;
 }
 
-/* Notes that the begin of @e is recorded. */
+/* Counts the scope @e as recorded, and notes its site: its end must be recorded, too. */
 TRACE_INLINE_ void at_entered_record_(struct at_entered *e, struct at_site_ *site, uint64_t found)
 {
 	const uint32_t gate = TRACE_TO_(uint32_t, found);

@@ -18,8 +18,8 @@
  *
  * The record is an event of category "my_prov" and name "event-start", with the arguments
  * "arg0" (the id), "arg1", ...; `asynctrace report --pair event-start:event-done --key arg0`
- * makes operations of such events. For bpftrace it is usdt:PROGRAM:my_prov:event-start, with the
- * same arguments arg0, arg1, ...
+ * makes operations of such events. For bpftrace, the probe is usdt:PROGRAM:my_prov:event-start,
+ * with the same arguments arg0, arg1, ...
  */
 #ifndef ASYNCTRACE_PROBE_H
 #define ASYNCTRACE_PROBE_H

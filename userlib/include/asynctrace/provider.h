@@ -10,8 +10,9 @@
  *
  * Thread safety: all functions are thread-safe.
  *
- * Signal safety: at_nonce(), at_flow_id(), at_ticks(), at_status() and at_reason_text() may be
- * called in signal handlers, the others not.
+ * Signal safety: at_nonce(), at_flow_id(), at_ticks(), at_thread_cpu_ns(), at_status() and
+ * at_reason_text() may be called in signal handlers, the others not. at_flow_id() and at_ticks()
+ * register the process if it is not registered yet, as a macro does.
  */
 #ifndef ASYNCTRACE_PROVIDER_H
 #define ASYNCTRACE_PROVIDER_H
@@ -36,8 +37,8 @@ enum at_provider_flags {
  * @version: any number, which `asynctrace providers` shows
  * @name: 1 to 100 bytes; NULL: ASYNCTRACE_NAME, or the program's name
  * @ring_reserve: address space reserved for each CPU's ring, bytes, a power of two from
- *	16 KiB to 1 GiB; 0: 16 MiB. No session can give this process larger rings. Memory is
- *	used only for what is written
+ *	16 KiB to 1 GiB; 0: 16 MiB. Less is reserved if the address space is too small. No
+ *	session can give this process larger rings. Memory is used only for what is written
  * @flags: enum at_provider_flags
  * @wait_ms: with ASYNCTRACE_PROVIDER_WAIT_START: longest time to wait, milliseconds
  * @started: out, may be NULL: 1 if a session records the process on return, otherwise 0
@@ -56,14 +57,15 @@ struct at_provider_options {
  * at_provider_register - register the process, or register it again under another name
  * @opts: settings; NULL: the defaults
  *
- * On return, a session that names this provider records it if the session is started. Threads
- * that reach a macro during the registration wait for each of its steps: one second at most, five
- * if the registering thread is busy, and longer if the machine is crowded. A record that did not
- * wait counts as dropped. A cancellation point only with ASYNCTRACE_PROVIDER_WAIT_START.
+ * On return, a started session that matches this provider records it. Other threads that reach a
+ * macro during the registration wait for each of its steps: one second at most, five if the
+ * registering thread is busy, and longer if the machine is overloaded. If a thread cannot wait, or
+ * gives up, its record counts as dropped. This function is a cancellation point only with
+ * ASYNCTRACE_PROVIDER_WAIT_START.
  *
  * Return: 0; -ENOENT: the module is not loaded; -EACCES: /dev/asynctrace may not be opened;
  * -EPROTO: the module has another version; -EINVAL: an option is wrong; -EDQUOT: this user has
- * too many providers.
+ * too many providers; -ENOMEM; -EBUSY: see ASYNCTRACE_REASON_MIXED; or the error of a system call.
  */
 int at_provider_register(const struct at_provider_options *opts);
 
@@ -127,8 +129,8 @@ struct at_observed {
  *
  * Does not wait.
  *
- * Return: 0; -ESRCH: the process is not registered; -EINVAL: @observed is NULL, or its size is
- * too small.
+ * Return: 0; -ESRCH: the process is not registered, or has closed the library's descriptor;
+ * -EINVAL: @observed is NULL, or its size is too small.
  */
 int at_provider_observe(struct at_observed *observed);
 
@@ -139,7 +141,7 @@ int at_provider_observe(struct at_observed *observed);
  * changed. The descriptor belongs to the library: the program must only poll it. It changes with
  * at_provider_register() and in a forked child.
  *
- * Return: the descriptor; -ESRCH: the process is not registered.
+ * Return: the descriptor; -ESRCH: the process is not registered, or has closed the descriptor.
  */
 int at_provider_fd(void);
 
@@ -164,7 +166,7 @@ enum at_reason {
 	ASYNCTRACE_REASON_TSC_FORBIDDEN	= 7,	/* PR_SET_TSC forbids reading the counter */
 	ASYNCTRACE_REASON_NO_MEMBARRIER	= 8,	/* in-process: membarrier(2) lacks rseq */
 	ASYNCTRACE_REASON_FORKED	= 9,	/* in-process: only the parent is traced */
-	ASYNCTRACE_REASON_NO_SLOT	= 10,	/* the thread got no slot; see error */
+	ASYNCTRACE_REASON_NO_SLOT	= 10,	/* the thread got no number (slot); see error */
 	ASYNCTRACE_REASON_MIXED		= 11,	/* parts of two copies of the library in use */
 	ASYNCTRACE_REASON_NOT_RECORDED	= 12,	/* no session records this process now */
 	ASYNCTRACE_REASON_REGISTERING	= 13,	/* another thread registers the process now */
@@ -184,7 +186,7 @@ enum at_backend {
  * @path: enum at_path
  * @reason: enum at_reason
  * @error: negative errno that belongs to @reason, or 0
- * @recording: 1 if a session records the process now, otherwise 0
+ * @recording: 1 if a session or an in-process trace records the process now, otherwise 0
  * @provider: id that the module gave to the process, or 0
  * @clock: enum asynctrace_clock: 0: the counter, 1: CLOCK_BOOTTIME
  * @names: number of names interned
@@ -231,7 +233,8 @@ trace_ticks_t at_ticks(void);
 
 /*
  * Returns the CPU time of the calling thread in nanoseconds, as CLOCK_THREAD_CPUTIME_ID has it.
- * Makes no system call while a session with scheduling records the thread. Async-signal-safe.
+ * Makes no system call while a session with scheduling records the thread. Async-signal-safe, and
+ * does not change errno.
  */
 uint64_t at_thread_cpu_ns(void);
 

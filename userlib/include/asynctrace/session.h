@@ -28,9 +28,9 @@
  * Return values: unless stated otherwise, a function returns 0 or a negative errno, and stores a
  * message that at_ctl_error() returns.
  *
- * Errors that each function may return: -EPERM: a capability is missing. -ENOENT: there is no
- * such session or provider that the caller may see. -EINVAL: the module rejects a value.
- * -ENOMEM. Errors of socket calls.
+ * Errors that each function may return: -EPERM: a capability is missing. -ENOENT: there is no such
+ * session or provider that the caller may see. -EINVAL: the module rejects a value, or the size of
+ * a structure is too small. -ENOMEM. Errors of socket calls.
  *
  * Thread safety: one thread at a time may use a struct at_ctl or a struct at_notifications.
  * Different threads may use different ones at the same time.
@@ -294,9 +294,10 @@ int at_session_destroy(struct at_ctl *ctl, uint32_t id);
  * @ctl: the connection
  * @id: the session
  *
- * read(2) of at least ASYNCTRACE_READ_MIN bytes returns one chunk, see linux/asynctrace.h.
- * poll(2) reports when there is one. The descriptor is non-blocking and closes on exec. Closing
- * it does not change the session.
+ * read(2) of at least ASYNCTRACE_READ_MIN bytes returns one chunk, see linux/asynctrace.h. If
+ * there is no chunk, it fails with EAGAIN while the session is started, and otherwise returns 0.
+ * poll(2) reports when there is a chunk. The descriptor is non-blocking and closes on exec.
+ * Closing it does not change the session.
  *
  * Return: the descriptor; -EBUSY: another descriptor reads the session; -EACCES:
  * /dev/asynctrace may not be opened; -EPERM: the session is another user's, or its owner had
@@ -397,12 +398,11 @@ struct at_session_info {
 };
 
 /*
- * Each at_for_each_*() function calls @fn for each item of a list. The item is valid only during
- * the call. @fn must not use the connection. If @fn does not return 0, no more items follow, and
- * the list function returns the value of @fn.
+ * at_session_get() and the at_for_each_*() functions call @fn for each item of a list. The item is
+ * valid only during the call. @fn must not use the connection. If @fn does not return 0, no more
+ * items follow, and the list function returns the value of @fn.
  */
 
-/* Called for each session of a list. */
 typedef int (*at_session_fn)(const struct at_session_info *session, void *arg);
 
 /* Calls @fn for the session @id. */
@@ -436,7 +436,6 @@ struct at_ring_info {
 	uint64_t pages;
 };
 
-/* Called for each ring of a list. */
 typedef int (*at_ring_fn)(const struct at_ring_info *ring, void *arg);
 
 /*
@@ -463,7 +462,7 @@ int at_for_each_ring(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *
  *	found no room or exceeded the provider's share of the kernel's rings
  * @names_dropped: names that the session dropped for the same reasons
  * @serial: its serial number, which no other provider gets while the module is loaded
- * @cells_missing: number of its threads that could not be given a cell. Scheduling records of
+ * @cells_missing: number of its threads that got no struct asynctrace_cell. Scheduling records of
  *	these threads name no operation
  */
 struct at_provider_info {
@@ -483,7 +482,6 @@ struct at_provider_info {
 	uint32_t cells_missing;
 };
 
-/* Called for each provider of a list. */
 typedef int (*at_provider_fn)(const struct at_provider_info *provider, void *arg);
 
 /* Calls @fn for all providers that the caller may see, in order of their ids. */
@@ -503,7 +501,6 @@ struct at_category_info {
 	const char *description;
 };
 
-/* Called for each category of a list. */
 typedef int (*at_category_fn)(const struct at_category_info *category, void *arg);
 
 /*
@@ -540,7 +537,11 @@ void at_notifications_close(struct at_notifications *notifications);
 /* Returns the message of the last error, like at_ctl_error(). */
 const char *at_notifications_error(const struct at_notifications *notifications);
 
-/* Returns a descriptor, which poll(2) reports as readable when there is a notification. */
+/*
+ * Returns the descriptor of a subscription that was opened without an error. poll(2) reports it as
+ * readable when a notification arrives. Before the first poll(2), call at_notifications_next()
+ * until it returns -EAGAIN: earlier notifications may have been read from the socket already.
+ */
 int at_notifications_fd(const struct at_notifications *notifications);
 
 /**

@@ -4,9 +4,9 @@
  *
  *	TRACE_ASYNC_BEGIN("http", "request", req->id, "path", TA_STRING(req->path));
  *
- * Names and semantics are those of Fuchsia's lib/trace/event.h. The first two arguments are the
- * category and the name. They are string literals, and so are the names of arguments. ARGS are 0
- * to 15 pairs of a name and a value. Values are evaluated only while the category is recorded.
+ * Names and semantics are those of Fuchsia's lib/trace/event.h. Most macros begin with the category
+ * and the name of the event, and end with 0 to 15 pairs of a name and a value. In these macros,
+ * category and names are string literals. Values are evaluated only while the category is recorded.
  * While nothing is recorded, a macro costs a load and a predicted branch.
  *
  * If NTRACE is defined before the header is included, all macros except TRACE_NONCE() do nothing
@@ -15,8 +15,8 @@
  * Errors: the macros report none. A record that cannot be written counts as dropped.
  *
  * Thread safety and signal safety: the macros may be used in any thread and in signal handlers,
- * and are no cancellation points. libasynctrace(3) has two exceptions: children of vfork(2), and
- * handlers that leave by siglongjmp(3).
+ * and are no cancellation points. There are two exceptions, which libasynctrace(3) describes:
+ * children of vfork(2), and signal handlers that leave by siglongjmp(3).
  */
 #ifndef ASYNCTRACE_TRACE_H
 #define ASYNCTRACE_TRACE_H
@@ -46,7 +46,10 @@ typedef uint64_t trace_vthread_id_t;
 #define TA_DOUBLE(v)		at_number_make_(at_arg_double_(v))
 #define TA_POINTER(v)		at_arg_pointer_(v)
 #define TA_KOID(v)		at_arg_koid_(v)
-/* Text of len bytes in UTF-8, which need not end in a NUL. */
+/*
+ * Text of len bytes in UTF-8, which need not end in a NUL. A text is cut at 32,000 bytes, or where
+ * the record is full. Of a text at NULL, a null value is recorded.
+ */
 #define TA_CHAR_ARRAY(p, len)	at_arg_text_(p, len)
 
 /*
@@ -71,8 +74,9 @@ typedef uint64_t trace_vthread_id_t;
 	(const struct at_arg_[]){ TRACE_EACH_PAIR_(m, __VA_ARGS__) at_arg_null_() }
 #define TA_STRING(v)		at_arg_string_(v)
 /*
- * A type without its own branch must be a pointer, which is class 5. A float is not passed to
- * __builtin_classify_type(), which would promote it: -Wdouble-promotion.
+ * A type without a branch in _Generic() must be a pointer: __builtin_classify_type() then returns
+ * 5. A float is not passed to that function, because its promotion to double would cause a warning
+ * (-Wdouble-promotion).
  */
 #define TRACE_IS_POINTER_(v) \
 	(__builtin_classify_type(_Generic((v), float: 0, default: (v))) == 5)
@@ -118,7 +122,7 @@ typedef uint64_t trace_vthread_id_t;
 #define TRACE_PAIR_(k, v)		{ "" k, TRACE_VALUE_(v) },
 #define TRACE_ARGS_(...)		TRACE_ARGS_OF_(TRACE_PAIR_VALUE_, __VA_ARGS__)
 
-/* Intended visibility of an instant. FXT has no place for it, so it is not recorded. */
+/* Intended visibility of an instant. Not recorded: the file format (FXT) has no place for it. */
 typedef enum {
 	TRACE_SCOPE_THREAD	= 0,
 	TRACE_SCOPE_PROCESS	= 1,
@@ -218,7 +222,7 @@ typedef enum {
 		scope; \
 	})
 
-/* A site that writes nothing. It has no name. */
+/* Declares a site that only tests its category. It writes no record, so it has no name. */
 #define TRACE_QUESTION_(cat) \
 	__extension__({ \
 		static struct at_site_ at_site_ = { \
@@ -293,8 +297,9 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 /* --- events of the calling thread ----------------------------------------- */
 
 /*
- * In the comments below, ARGS are 0 to 15 pairs: "key", value. The "..." of a macro contains its
- * last fixed argument and ARGS; of TRACE_COUNTER(), the key and value, and ARGS: see pairs.h.
+ * In the comments below, ARGS are 0 to 15 pairs: "key", value. The "..." of a macro stands for its
+ * last fixed argument and ARGS. In TRACE_COUNTER(), it also stands for the key and the value.
+ * pairs.h explains why "..." includes a fixed argument.
  */
 
 /* TRACE_INSTANT(category, name, scope, ARGS): records a moment. scope: TRACE_SCOPE_*. */
@@ -314,11 +319,14 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 
 /*
  * TRACE_DURATION(category, name, ARGS): records the time from here to the end of the block as one
- * event, written at the end, if the category was recorded all that time. Values are those of the
- * begin. Strings are kept until the end, up to 128 bytes together.
+ * event, which is written at the end. It is written if the category was recorded at the begin, and
+ * if the recording has not been stopped since then. Arguments have the values of the begin. Strings
+ * are copied, up to 128 bytes together, and longer ones are cut. If longjmp(3) or pthread_exit(3)
+ * leaves the block, the event may be missing.
  *
  * TRACE_DURATION_BEGIN and TRACE_DURATION_END (category, name, ARGS): record a duration as two
- * events. For longer strings, and for work that ends in another block of the same thread.
+ * events of the same category and name. Use them for longer strings, and for work that ends in
+ * another block of the same thread.
  */
 #define TRACE_DURATION(category, ...) \
 	TRACE_SCOPE_(category, TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__)
@@ -415,13 +423,19 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_blob_, (TRACE_BLOB_CHECK_(type), blob, size), NULL, \
 		      name, 0)
 
-/* TRACE_BLOB_EVENT(category, name, blob, size, ARGS): records bytes with thread and time. */
+/*
+ * TRACE_BLOB_EVENT(category, name, blob, size, ARGS): records bytes with thread and time. blob and
+ * size: as in TRACE_BLOB().
+ */
 #define TRACE_BLOB_EVENT(category, name, blob, ...) \
 	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_blob_, \
 		      (TRACE_BLOB_EVENT_, blob, TRACE_LEAD_(__VA_ARGS__)), "" category, name, \
 		      __VA_ARGS__)
 
-/* TRACE_BLOB_ATTACHMENT(category, name, blob, size): records bytes without thread and time. */
+/*
+ * TRACE_BLOB_ATTACHMENT(category, name, blob, size): records bytes without thread and time. blob
+ * and size: as in TRACE_BLOB().
+ */
 #define TRACE_BLOB_ATTACHMENT(category, name, blob, size) \
 	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_blob_, (TRACE_BLOB_ATTACHMENT_, blob, size), \
 		      "" category, name, 0)
@@ -430,10 +444,10 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 
 /*
  * TRACE_KERNEL_OBJECT(handle, ARGS): records type, id and name of an object. handle: a descriptor
- * (int), a pidfd (int) or a thread (pthread_t). ARGS: for a thread at most 14 pairs. Recorded
- * whenever any category of this process is recorded; the macro then makes a few system calls. An
- * invalid handle records nothing. Names of processes and threads in the trace are the kernel's,
- * not the program's.
+ * (int), a pidfd (int) or a thread (pthread_t). ARGS: for a thread at most 14 pairs; with 15 pairs
+ * the record is dropped and counted. The object is recorded whenever any category of this process
+ * is recorded; the macro then makes a few system calls. An invalid handle records nothing. Names of
+ * processes and threads in the trace are the kernel's, not the program's.
  */
 #define TRACE_KERNEL_OBJECT(...) \
 	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_object_, \
@@ -460,8 +474,9 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 /*
  * ASYNCTRACE_EVENT(type, category, name, id, args, num_args): writes an event with arguments from
  * an array of num_args trace_arg_t. type: ASYNCTRACE_FXT_INSTANT, _COUNTER, _DURATION_BEGIN,
- * _DURATION_END, _ASYNC_* or _FLOW_*. id: of the counter, operation or flow. name: any string,
- * which each record carries. The other macros write smaller records.
+ * _DURATION_END, _ASYNC_* or _FLOW_*. id: of the counter, operation or flow. name: any string.
+ * Each record contains the name, so the records are larger than those of the other macros. An event
+ * of another type, or with more than 15 arguments, counts as dropped.
  */
 #define ASYNCTRACE_EVENT(type, category, name, id, args, num_args) \
 	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_named_event_, (type, id, name, args, num_args), \
@@ -473,7 +488,8 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
  * TRACE_ALERT(category, name): if the category is recorded, notifies the programs that control
  * the session. They may, for example, stop the trace. name: a literal of 1 to 14 bytes. Writes no
  * record, but makes one system call. If a program raises more than about a hundred alerts in a
- * second, some are lost and counted. In an in-process trace, nothing happens.
+ * second, some are lost and counted. An alert has no effect unless a session of the module records
+ * the process; in an in-process trace alone, none does.
  */
 #define TRACE_ALERT(category, name) \
 	do { \

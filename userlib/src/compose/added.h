@@ -20,8 +20,8 @@ unsigned int atc_name_index(struct at_compose *c, const char *text);
 /*
  * The state of a thread that does not run, for later files
  *
- * @valid: the thread is in that state, as far as is known. Else only @came and @woken are valid
- * @left: records show the state since @since; else the caller has read it
+ * @valid: a state is known, and no record shows its end; if false, only @came and @woken are valid
+ * @left: records show the state since @since; if false, the caller has read the state
  * @since, @from, @until, @argument, @state, @off_cpu, @syscall: see struct at_compose_thread
  * @came: time of the last switch to the thread
  * @woken: time of the last wakeup of the thread
@@ -35,9 +35,9 @@ struct atc_state {
 };
 
 /*
- * A record at @ns shows that @t came to a CPU, was woken, ran, or left its CPU. NULL has no effect.
- * Return 0 or -ENOMEM. @reason: .state, .off_cpu, .syscall and .argument; .state 0: the thread can
- * run
+ * Note that a record at @ns shows that @t came to a CPU, was woken, ran, or left its CPU. A @t of
+ * NULL has no effect. @reason: why the thread left, in .state, .off_cpu, .syscall and .argument;
+ * .state is 0 if the thread can still run. Return 0 or -ENOMEM.
  */
 int atc_state_came(struct atc_task *t, uint64_t ns);
 int atc_state_woken(struct atc_task *t, uint64_t ns);

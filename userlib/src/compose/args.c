@@ -50,7 +50,10 @@ bool atc_args_have(const struct atc_provider *p, unsigned int nargs, const uint6
 	return false;
 }
 
-/* Returns the number of words of an argument's value, or -1 if the header is wrong. */
+/*
+ * Returns the number of words of an argument's value, not counting inline text, or -1 if the
+ * header is wrong.
+ */
 static int value_words(uint64_t head)
 {
 	uint32_t high = head >> 32;

@@ -2,15 +2,18 @@
 /*
  * Converts ticks to nanoseconds of CLOCK_BOOTTIME.
  *
- * Between two pairs of a segment, time is a straight line, computed exactly and rounded down. So
- * time never goes backwards. If the clock already is CLOCK_BOOTTIME, the conversion changes
- * nothing.
+ * A pair has ticks and nanoseconds that were read at one moment. A segment is a time in which the
+ * counter runs at a constant rate. The kernel begins a new segment when the counter and
+ * CLOCK_BOOTTIME drift apart, for instance after a suspend.
+ *
+ * Between two pairs of a segment, time is interpolated linearly, exactly and rounded down. So time
+ * never goes backwards. If the clock already is CLOCK_BOOTTIME, the conversion changes nothing.
  *
  * Each chunk brings a pair that was read after its payload. So only times between two segments
- * must be guessed. There the nearest line is extended, but not beyond the other segment.
+ * must be extrapolated, from the nearest pairs, but not beyond the other segment.
  *
- * A line that a time was read from does not change: later pairs that would bend it are ignored.
- * So a tick has the same time in the whole file, in any order of reading rings.
+ * The line between two pairs does not change after a time was computed from it: later pairs within
+ * it are ignored. So a tick has the same time in the whole file, in any order of reading rings.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +21,10 @@
 
 #include "composer.h"
 
-/* Pairs of a segment; when there are more, the older half is removed. */
+/*
+ * Maximum number of pairs of a segment. At that number, the older half is removed, and later
+ * conversions of ticks from that time are less exact.
+ */
 #define PAIRS_MAX	(1u << 20)
 
 static ssize_t find_segment(struct atc_clock *k, uint32_t number)
@@ -56,7 +62,7 @@ static int more_pairs(struct atc_segment *g)
 	struct atc_pair *p;
 
 	if (g->nr >= PAIRS_MAX) {
-		/* Keep the first pair: it is the beginning of the session. */
+		/* Keep the first pair, because the segment, or even the session, begins there. */
 		g->nr -= PAIRS_MAX / 2;
 		memmove(g->pairs + 1, g->pairs + 1 + PAIRS_MAX / 2, (g->nr - 1) * sizeof(*p));
 		return 0;
@@ -130,7 +136,11 @@ static uint64_t ticks_to_ns(uint64_t ticks, const struct atc_pair *a, const stru
 	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
-/* Converts a number of ticks outside the pairs of @g, by its last or its first line. */
+/*
+ * Converts a difference of @ticks to ns, at the rate of the last or the first two pairs of @g. If
+ * @g has only one pair, uses the rate of another segment. If no segment has two pairs, takes a
+ * tick for 1 ns.
+ */
 static uint64_t extrapolate(const struct atc_clock *k, const struct atc_segment *g,
 			    uint64_t ticks, bool last)
 {
@@ -180,8 +190,8 @@ static int ns_after(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)
 	if (!after)
 		return 1;
 	/*
-	 * If the counter continued over the break, a tick after the next segment's begin is in that
-	 * segment.
+	 * If the counter continued between the segments, a tick after the begin of the next segment
+	 * is in that segment.
 	 */
 	if (after->pairs[0].ticks >= last->ticks && ticks >= after->pairs[0].ticks)
 		return 1;

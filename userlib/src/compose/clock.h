@@ -18,7 +18,7 @@ struct atc_segment {
 	uint32_t number;
 	size_t nr, room;
 	struct atc_pair *pairs;	/* sorted; both members ascend */
-	uint64_t fixed;		/* times up to this tick were used */
+	uint64_t fixed;		/* times up to this tick were computed and must not change */
 };
 
 /*
@@ -38,7 +38,10 @@ struct atc_clock {
 	struct atc_line line;
 };
 
-/* Adds a pair of readings of one moment. Returns the index of its segment, or a negative errno. */
+/*
+ * Adds a pair: @ticks and @ns were read at one moment. Returns the index of the pair's segment, or
+ * a negative errno.
+ */
 ssize_t atc_clock_pair(struct atc_clock *k, uint32_t segment, uint64_t ticks, uint64_t ns);
 /*
  * Finds the time of @ticks in the segment with index @s. Returns 0; -1 if that time is before the

@@ -92,8 +92,8 @@ static int take_clock_chunk(struct at_compose *c, const struct asynctrace_clock_
 		c->started = true;
 		c->pair = *p;
 		/*
-		 * A file that continues a session begins with one record, which needs the last
-		 * pair.
+		 * A file that continues a session begins with the record of begin_file(), which
+		 * needs the last pair. Write no other clock record before it.
 		 */
 		if (c->continued && !c->begun)
 			continue;
@@ -168,7 +168,7 @@ static int take_ring_chunk(struct at_compose *c, const struct asynctrace_chunk *
 	if (r->first_ns && (!p->recorded_since || r->first_ns < p->recorded_since))
 		p->recorded_since = r->first_ns;
 	r->counts.bytes += h->bytes;
-	/* Memory was missing, so the rest of the chunk was not checked. Count it as unwritten. */
+	/* After an error, the rest of the chunk was not checked. Count it as unwritten. */
 	if (err) {
 		r->counts.unwritten += h->records - good;
 		r->lossy = true;
@@ -185,8 +185,8 @@ static bool count_items(const struct asynctrace_chunk *h, size_t size, size_t *n
 }
 
 /*
- * Takes the sums over providers that ended before. Only the statistics count them: the file has
- * no record of them.
+ * Takes the sums over providers that ended before the caller began to read the session. Only the
+ * statistics count their records, because the file has none of them.
  */
 static int take_ended_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
 			    const struct asynctrace_ended *ended)

@@ -3,8 +3,8 @@
  * Records of a provider's ring.
  *
  * A provider may have written anything there. Each record is checked to its last bit and written
- * anew. A provider cannot choose its identity: the slot's thread comes from the kernel. A
- * provider cannot choose the time of a record outside the session, or backwards within a ring.
+ * anew. A provider cannot choose its identity: the slot's thread comes from the kernel. The time of
+ * a record is always within the session, and never goes backwards within a ring.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -97,8 +97,9 @@ static bool check(struct at_compose *c, const struct atc_context *x, const uint6
 }
 
 /*
- * Returns the id for the file. An id that has no room for the salt is hashed first, into the half
- * of the numbers that no counter reaches.
+ * Returns the id for the file: the salt in bits 44..63, and the program's id below. If the id does
+ * not fit into bits 0..43, it is hashed, and bit 43 is set. The library's ids never have bit 43, so
+ * the hash equals none of them.
  */
 uint64_t atc_global_id(uint32_t salt, uint64_t id)
 {

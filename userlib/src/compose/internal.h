@@ -8,8 +8,8 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * Sets functions that the composer calls before and after each write(2). If @before returns an
- * error, the composer does not write and takes that error for the write's.
+ * Sets functions that the composer calls before and after each write(2). If @before returns a
+ * negative errno, the composer does not write, and reports that error as the error of the write.
  */
 void at_compose_around_writes(struct at_compose *c, int (*before)(void *arg),
 			      void (*after)(void *arg), void *arg);

@@ -3,9 +3,9 @@
  * Markers of lost records.
  *
  * A loss since a ring's previous chunk is in the file twice. Readers that know the format find the
- * buffer-filled record. Users see a duration on a pseudo thread, from the
- * previous chunk to this one. Each ring has its own pseudo thread, so that losses of two
- * providers on one CPU do not overlap.
+ * buffer-filled record. Users see a duration on a pseudo thread, from the previous chunk to this
+ * one. Each ring has a separate pseudo thread, so that losses of two providers on one CPU do not
+ * overlap.
  */
 #include <string.h>
 
@@ -94,7 +94,7 @@ void atc_loss(struct at_compose *c, struct atc_ring *r, const struct asynctrace_
 		r->chunk_ns = atc_clock_start(&c->clock);
 	if (now < r->chunk_ns)
 		now = r->chunk_ns;
-	/* A hostile provider may move its count backwards. */
+	/* A hostile provider may decrease its counts, so subtract only if they have grown. */
 	if (chunk->dropped > r->counts.dropped)
 		dropped = chunk->dropped - r->counts.dropped;
 	if (chunk->overwritten > r->counts.overwritten)

@@ -3,8 +3,8 @@
  * Names of processes and threads.
  *
  * Viewers need a kernel object for each process and thread. Without it, they show the thread in
- * an unknown process. Names and ids come from the kernel alone. A provider's record has only a
- * slot number.
+ * an unknown process. The process and thread of an event never come from a provider's record, which
+ * has only a slot number: the kernel reports the slot's thread.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -225,7 +225,7 @@ int atc_task_seen(struct at_compose *c, uint64_t tid, struct atc_task **task)
 /* Introduces a thread without a name. Its name may still arrive, for a later file. */
 static void introduce_unnamed(struct at_compose *c, int32_t tid)
 {
-	/* A process that another thread has named also introduces its main thread. */
+	/* If another thread has named the process @tid, introduce the process with @tid in it. */
 	if (atc_map_get(&c->processes, (uint32_t)tid)) {
 		atc_process_introduce(c, tid);
 		return;

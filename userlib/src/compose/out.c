@@ -2,8 +2,8 @@
 /*
  * Writes whole records to the file's descriptor, or to the caller's function.
  *
- * The buffer has whole records only. So after an error it is known which of its bytes end a
- * record. Bytes written beyond that are removed, if the file can be truncated.
+ * The buffer has whole records only. So after a failed write, it is known where the last whole
+ * record in the file ends. Bytes written after it are removed, if the file can be truncated.
  */
 #include <errno.h>
 #include <poll.h>

@@ -59,7 +59,7 @@ int atc_provider_threads(struct at_compose *c, struct atc_provider *p,
 			 const struct asynctrace_thread *t, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++, t++) {
-		/* The owner of the session may not see this thread. */
+		/* The kernel reports tid 0 if the session's owner must not see the thread. */
 		int32_t tid = t->tid ? t->tid : ASYNCTRACE_TID_OTHER;
 		struct atc_task *task;
 		struct atc_slot *s;

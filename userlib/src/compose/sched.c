@@ -135,12 +135,12 @@ static bool read_args(struct sched *s, const uint64_t *w)
 		unsigned int name = w[0] >> 16 & 0xffff;
 		int32_t *weight = weight_of(s, name);
 
-		/* Only the kernel's own records of operations have a salt there. */
+		/* Only arguments of operations have a salt in the upper half of their head. */
 		if (type == ASYNCTRACE_FXT_ARG_UINT64 && w[0] >> 32 && !is_operation(name))
 			return false;
 		if (name >= ASYNCTRACE_FXT_STR_KERNEL_END)
 			continue;
-		/* Readers differ in which of two arguments of one name they use. */
+		/* Reject two arguments of one name: readers differ in which of them they use. */
 		if (seen & 1u << name)
 			return false;
 		seen |= 1u << name;

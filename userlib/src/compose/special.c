@@ -60,7 +60,7 @@ static bool check_large(const struct atc_provider *p, const uint64_t *w, size_t 
 	unsigned int nargs;
 	uint64_t format;
 
-	/* Reject other types and formats, and sizes that other records cannot have. */
+	/* Reject other types and formats, and sizes above 4095 words. */
 	if (w[0] >> 16 & ~(1ULL << 24) || words < ATC_HEAD_WORDS + 2)
 		return false;
 	format = w[k->words++];

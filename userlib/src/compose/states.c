@@ -129,7 +129,10 @@ int atc_state_woken(struct atc_task *t, uint64_t ns)
 	if (!has_state(t))
 		return -ENOMEM;
 	s = t->state;
-	/* The record that the thread fell asleep before may be in a ring that is read later. */
+	/*
+	 * Set the state even if no record has shown the thread asleep: the record of its last
+	 * switch may be in a ring that is read later.
+	 */
 	if (ns >= s->came && is_newer(s, ns))
 		set_left(s, ns, 0);
 	if (s->woken < ns)
@@ -146,10 +149,10 @@ int atc_state_left(struct atc_task *t, uint64_t ns, const struct atc_state *reas
 	if (!has_state(t))
 		return -ENOMEM;
 	s = t->state;
-	/* Records of the time before @ns may be in rings that are read later. */
+	/* Rings are read one after the other, so a newer record may have been read already. */
 	if (ns < s->came || !is_newer(s, ns))
 		return 0;
-	/* After a wakeup right before, the thread may be runnable. */
+	/* A wakeup since the thread came to the CPU may have made it runnable again. */
 	set_left(s, ns, s->woken && s->woken >= s->came ? 0 : reason->state);
 	s->off_cpu = reason->off_cpu;
 	s->syscall = reason->syscall;
@@ -160,8 +163,8 @@ int atc_state_left(struct atc_task *t, uint64_t ns, const struct atc_state *reas
 /* --- states that the recorder has read --------------------------------------------------- */
 
 /*
- * Returns the time since which the session has recorded all threads of @p: its start, or at the
- * latest the first record of a provider that joined later. 0: unknown
+ * Returns the time since which the session has recorded all threads of @p: the start of the
+ * session, or for a provider that joined later, the time of its first record. 0: unknown
  */
 static uint64_t followed_since(const struct at_compose *c, const struct atc_provider *p)
 {
@@ -230,7 +233,7 @@ static void find_followed(struct at_compose *c)
 		struct atc_process *process = atc_map_get(&c->processes, (uint32_t)p->pid);
 		uint64_t since = followed_since(c, p);
 
-		/* The caller reads states when the session follows the process. */
+		/* The caller reads states of a process after the session began to record it. */
 		if (p->read_since && (!since || since > p->read_since))
 			since = p->read_since;
 		if (p == c->kernel || !process || !since || p->flags & ASYNCTRACE_PROVIDER_F_GONE)

@@ -26,7 +26,10 @@
 /* Bits of an id below the salt of its process */
 #define SALT_SHIFT	44
 
-/* Argument that joins an instant to an operation, and the name of a field that must not do so */
+/*
+ * The argument that joins an instant to an operation, and the name that a tracepoint's own field
+ * "operation" gets instead
+ */
 #define OPERATION	"operation"
 #define OPERATION_FIELD	"field operation"
 
@@ -310,7 +313,10 @@ int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_trac
 
 	if (!valid(t))
 		return -EINVAL;
-	/* The chunk that tells the time also tells the processes that were recorded until then. */
+	/*
+	 * Find the time first. After -EAGAIN, the caller tries again after later chunks, which may
+	 * introduce the process that joins() looks for.
+	 */
 	err = time_of(c, t, &ns);
 	if (err)
 		return err;

@@ -13,8 +13,9 @@
 #include "record.h"
 
 /*
- * Removes TRACE_BUSY_ from a word without an address, unless it is needed. A signal handler may
- * give the thread a cell at any moment: see at_cell_set().
+ * Removes a TRACE_BUSY_ that remained in a word without an address, if the thread has no operation
+ * and inherits nothing. Stores the word again if a signal handler gave the thread a cell meanwhile:
+ * see at_cell_set().
  */
 static AT_COLD void rest(void)
 {
@@ -88,7 +89,10 @@ static void init_any(struct at_context *c, uint32_t provider, struct at_context_
 		inherit(c, parent);
 }
 
-/* Initializes @c if its cause is the current operation. Returns false if no id is at hand. */
+/*
+ * Initializes @c with the current operation as its cause. Returns false if at_id_() cannot make an
+ * id: then at_operation_start_() must make it.
+ */
 static inline bool init_current(struct at_context *c, uint32_t provider, void *object)
 {
 	const uint64_t id = at_id_();
@@ -161,8 +165,8 @@ static AT_COLD void report_wrong_enter(const struct at_context *c)
 }
 
 /*
- * Enters @c like the inline at_context_enter(), if the thread has a cell or if TRACE_BUSY_ was
- * only left over.
+ * Enters @c like the inline at_context_enter(), but also if the thread has a cell or a TRACE_BUSY_
+ * that is not needed any more. Returns false if @c or the thread needs more than that.
  */
 static bool enter_light(struct at_context *c)
 {
@@ -260,7 +264,10 @@ static AT_COLD void report_wrong_leave(const struct at_context *c)
 		  "left a context that was not entered");
 }
 
-/* Leaves @c like the inline at_context_leave(), if the thread has a cell. */
+/*
+ * Leaves @c like the inline at_context_leave(), if the thread has a cell and enter_light() has
+ * entered @c. Otherwise returns false.
+ */
 static bool leave_light(struct at_context *c)
 {
 	if (at_context_word_() != (TRACE_ADDRESS_(c) | TRACE_LIGHT_ | TRACE_CELL_))
@@ -311,9 +318,9 @@ AT_PUBLIC void at_context_leave_(struct at_context *c)
 
 /*
  * Removes the values of @c, whose run is not the innermost one, from the stack of replaced values.
- * The oldest values of its run are stored in the outermost scope that began in the run. Without
- * such a scope, they are stored in @inner, the context entered next. Puts the values from before
- * the run in their place.
+ * The run's first values are in the outermost scope that began in the run. Without such a scope,
+ * they are in @inner, the context entered after @c. Replaces them there by the values from before
+ * the run.
  */
 static void unlink_locals(struct at_context *c, struct at_context *inner)
 {

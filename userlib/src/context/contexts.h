@@ -145,7 +145,7 @@ static inline void at_context_fill(struct at_context *c)
 	c->state_ |= TRACE_CONTEXT_FULL_;
 }
 
-/* Does a context inherit anything while @c is current? NULL: while no context is entered */
+/* Would a new context inherit anything while @c is current? NULL: while no context is entered */
 static inline bool at_context_inherits(const struct at_context *c)
 {
 	const struct at_listeners_ *list = !c ? at_context_thread.listeners :

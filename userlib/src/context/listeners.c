@@ -251,8 +251,9 @@ static inline void emit(struct at_context *c, uint32_t bits, enum at_phase phase
 		const uint32_t i = __builtin_ctz(calls);
 
 		/*
-		 * If create() fails, there is no value to destroy. If before() fails, after() must
-		 * still be called.
+		 * Mark a listener before its before(), so that after() follows unless the run
+		 * fails. Mark it after its create(): if at_throw() leaves create(), there is no
+		 * value to destroy.
 		 */
 		if (called && phase == AT_PHASE_BEFORE)
 			*called |= bits & ((2u << i) - 1);

@@ -57,7 +57,7 @@ void at_listeners_flush(void)
 	t->spares = 0;
 }
 
-/* Keeps the reference for the next context if it is to the list that the thread uses. */
+/* If the thread has spare references to @list, adds this one to them, for the next context. */
 void at_listeners_drop(struct at_listeners_ *list)
 {
 	struct at_context_thread *t = &at_context_thread;

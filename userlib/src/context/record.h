@@ -15,7 +15,7 @@
 
 extern struct at_context_type *const at_context_types[AT_NEXTTICK_TYPE + 1];
 struct at_context_type *at_context_type_user(void);
-/* Record the begin of @c, and the begin of its run, whatever the state of the site is. */
+/* Record the begin of @c, and the begin of its run, for any state of the site. */
 void at_context_record_begin_any(struct at_context *c);
 void at_context_record_run_any(struct at_context *c, uint32_t gate);
 
@@ -37,9 +37,10 @@ static inline struct at_context_type *at_context_type(const struct at_context *c
 }
 
 /*
- * Returns TRACE_FOUND_() if @site is enabled under @gate and its names are known; 0: call the
- * function for all other cases. The compiler knows the upper half of a result that is not 0. So
- * the caller needs no memory for arguments, and calls the writer last, without a stack frame.
+ * Returns TRACE_FOUND_() if @site is enabled under @gate and its names are known. Returns 0 in all
+ * other cases: the caller then calls at_context_record_begin_any() or at_context_record_run_any().
+ * The compiler knows the upper half of a result that is not 0. So the caller needs no memory for
+ * arguments, and calls the writer last, without a stack frame.
  */
 __attribute__((always_inline))
 static inline uint64_t at_context_site_on(const struct at_site_ *site, uint32_t gate)

@@ -100,7 +100,7 @@ static struct at_attr_set at_path_to(const struct nlmsghdr *request, uint32_t of
 	return set;
 }
 
-/* Writes the allowed range of a value to @text, or "" if the kernel did not give the range. */
+/* Writes the allowed range of a value to @text. Changes nothing if the kernel gave no range. */
 static void at_policy_text(const struct nlattr *policy, char *text, size_t size)
 {
 	const struct nlattr *attr, *min = NULL, *max = NULL;

@@ -110,7 +110,7 @@ int at_notifications_fd(const struct at_notifications *ev)
 	return mnl_socket_get_fd(ev->ctl->socket);
 }
 
-/* Reads the next message into the connection's buffer. Returns its bytes. */
+/* Reads the next message into the connection's buffer. Returns its length or a negative errno. */
 static ssize_t at_next_message(struct at_notifications *ev)
 {
 	struct at_early *one = ev->early;

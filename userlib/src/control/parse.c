@@ -20,7 +20,7 @@ void at_parse(const struct nlmsghdr *nlh, struct at_attrs *attrs)
 			attrs->at[mnl_attr_get_type(attr)] = attr;
 }
 
-/* Returns an attribute's value, 0 if it is absent. */
+/* Returns an attribute's value, 0 if it is absent or has another size. */
 uint32_t at_attr_u32(const struct at_attrs *attrs, int type)
 {
 	const struct nlattr *attr = attrs->at[type];

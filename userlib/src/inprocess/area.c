@@ -44,7 +44,10 @@ static bool file_has(const char *path, const char *word)
 }
 #endif
 
-/* The kernel removes the TSC from this list when it finds that the TSC cannot be trusted. */
+/*
+ * Chooses the counter if it can be trusted and read, otherwise CLOCK_BOOTTIME. The kernel removes
+ * the TSC from available_clocksource when it finds that the TSC cannot be trusted.
+ */
 static uint32_t find_clock(void)
 {
 #ifdef __x86_64__

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Makes chunks of rings, like those that read(2) of the module returns. The thread that does this
- * while a trace runs.
+ * Makes chunks of rings, like those that read(2) of the module returns, and runs the drain thread,
+ * which does this while a trace runs
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #define AT_CLOCK_PERIOD_NS	1000000000ull
 #define AT_FLUSH_PERIOD_NS	50000000ull
 #define AT_THREADS_BATCH	32
-/* fork() and the flight recorder's start wait at most this long for the thread. */
+/* fork() and the flight recorder's start wait at most this long for the drain thread. */
 #define AT_PAUSE_MAX_MS		1000
 
 /* By system call: the vDSO would read a counter that the program may have forbidden. */
@@ -307,7 +307,7 @@ void at_drain_round(struct at_drain *d, bool last)
 	struct at_extent x;
 
 	d->busiest = 0;
-	/* Only the last round does not run in the library's own thread. */
+	/* Do not list the drain thread. The last round does not run in it. */
 	if (!d->listed)
 		at_live_threads(emit_live, d, last ? 0 : syscall(SYS_gettid));
 	d->listed = true;
@@ -432,7 +432,7 @@ int at_drain_share(struct at_drain *d)
 	pthread_cond_signal(&d->wake);
 	while (d->share == AT_SHARE_ASKED && !err)
 		err = pthread_cond_timedwait(&d->paused, &d->lock, &until);
-	/* The thread is waiting in write(2), because the reader of the pipe does not read. */
+	/* The drain thread may be waiting in write(2), if the reader of the pipe does not read. */
 	if (d->share == AT_SHARE_ASKED)
 		__atomic_store_n(&d->share, AT_SHARE_NONE, __ATOMIC_RELAXED);
 	err = d->share == AT_SHARE_DONE ? 0 : -EBUSY;

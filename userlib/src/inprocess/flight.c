@@ -3,8 +3,9 @@
  * The flight recorder: start, write and stop
  *
  * at_flight_write() may run in a signal handler, at any instruction of any thread. So it takes no
- * lock. If it is called several times at once, the first call writes, and at_flight_stop() waits
- * for it. All its memory is reserved at the start.
+ * lock. If it is called several times at once, the first call writes, and the others fail with
+ * -EBUSY. at_flight_stop() waits for the call that writes. All memory of at_flight_write() is
+ * reserved at the start.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -28,8 +29,9 @@
 
 #define AT_BYTES_MAX	(1ull << 40)
 /*
- * Address space for a composer: its tables, and for each byte of a ring a share for the threads'
- * events that the composer remembers. Pages are allocated when they are touched.
+ * Address space of the arena: AT_ARENA_BYTES for the composer's tables, and AT_ARENA_FACTOR bytes
+ * for each byte of the rings. These are for the copies of the records, and for the events that the
+ * composer remembers. Pages are allocated when they are touched.
  */
 #define AT_ARENA_BYTES	(16ull << 20)
 #define AT_ARENA_FACTOR	10
@@ -193,8 +195,8 @@ AT_PUBLIC int at_flight_start(uint64_t min_age, uint64_t max_bytes)
 }
 
 /*
- * May this thread not read the counter? Reading would kill it, or enter its handler of SIGSEGV
- * again.
+ * Is the calling thread forbidden to read the counter? Reading would kill the thread, or enter its
+ * handler of SIGSEGV again.
  */
 static bool counter_forbidden(void)
 {
@@ -233,7 +235,7 @@ static void write_alone(int fd, struct at_flight_result *res)
 		res->error = -EBUSY;
 		return;
 	}
-	/* Pairs with at_flight_stop(): one of the two sees the other. */
+	/* Pairs with at_flight_stop(): this load sees STOPPING, or at_flight_stop() sees busy. */
 	if (__atomic_load_n(&flight.state, __ATOMIC_SEQ_CST) != ON)
 		res->error = -ESRCH;
 	else if (counter_forbidden())

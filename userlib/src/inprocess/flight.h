@@ -34,8 +34,8 @@ int at_inproc_handle_fork(const struct at_fork_handlers *handlers);
 struct at_area *at_rings_area(void);
 /*
  * Makes the caller a user of the rings. If there are no rings, allocates them by @shape and
- * @categories, which have been checked. @shape may lose its rings of CPUs. Returns -EBUSY if
- * another user records other categories.
+ * @categories, which have been checked; without membarrier(2), sets @shape->nr_rings to 0. Returns
+ * 0 or a negative errno; -EBUSY unless both users record all categories.
  */
 int at_rings_get(struct at_shape *shape, const char *categories);
 /* Has another user already shown the rings to the writers? */

@@ -345,9 +345,10 @@ struct at_taken {
 };
 
 /*
- * Hands out the copies @taken and the threads that are not in @d->used. @began: the first clock
- * pair. The readers must have reached their end. Used instead of the functions below.
- * Async-signal-safe if the sink is. Only the members up to @d->name must be set.
+ * Hands out the copies @taken, and before each copy those threads of its records that @d->used does
+ * not have yet. @began: the first clock pair. The readers must have reached their end. Used instead
+ * of the functions below. Async-signal-safe if the sink is. Only the members up to @d->name must be
+ * set.
  */
 int at_drain_once(struct at_drain *d, const struct asynctrace_clock_pair *began,
 		  const struct at_taken *taken);

@@ -47,7 +47,7 @@ static int32_t number_of(const char *text)
 	return *text ? 0 : n;
 }
 
-/* opendir(3) would allocate. */
+/* Uses getdents64(2), because opendir(3) would allocate memory. */
 void at_live_threads(void (*fn)(void *arg, const struct asynctrace_task_name *names, size_t nr),
 		     void *arg, int32_t skip)
 {

@@ -4,7 +4,7 @@
  * names
  *
  * Child processes inherit ASYNCTRACE_OUT, and a command may run again. So a file that has content
- * is never opened. Two processes may have the same pipe or the same new file. A record lock
+ * is never written to. Two processes may have the same pipe or the same new file. A record lock
  * (fcntl(2)) makes sure that only one of them writes there. A record lock belongs to the process,
  * so a forked child does not share it, unlike a lock of flock(2).
  */
@@ -26,7 +26,7 @@
 /* Limit of file names that are tried. */
 #define AT_NAMES_MAX	1000
 
-/* Clears all but the name, which messages need. */
+/* Clears the descriptor and its flags. Keeps the name and the owner, which messages need. */
 static void forget_file(struct at_output *out)
 {
 	out->fd = -1;
@@ -109,8 +109,8 @@ int at_output_expand(const char *pattern, char *name, size_t size, struct at_out
 }
 
 /*
- * Makes the name to try if @name exists. It has the process id, and from the second attempt on a
- * count, before the ending: trace.fxt, trace.1234.fxt, trace.1234.2.fxt.
+ * Makes the name to try if @name exists. Adds the process id, unless @name contains it, and a count
+ * if that name exists, too, before the ending: trace.fxt, trace.1234.fxt, trace.1234.2.fxt.
  */
 static int other_name(const char *name, bool has_pid, unsigned int attempt, char *to, size_t size)
 {

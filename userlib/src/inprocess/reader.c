@@ -111,7 +111,10 @@ void at_reader_end(struct at_reader *rd, const struct at_mark *m)
 	rd->ends = true;
 }
 
-/* Returns how many records up to number @through have not been counted yet. */
+/*
+ * Returns how many records up to number @through were neither delivered nor left out: those that
+ * were overwritten or are still to be read.
+ */
 static uint64_t uncounted(const struct at_reader *rd, uint64_t through)
 {
 	return through - rd->begin.records - rd->older - rd->delivered;
@@ -142,7 +145,7 @@ bool at_reader_next(struct at_reader *rd, struct at_extent *x)
 	uint64_t end = linear_offset(rd, pos), current, sub, through;
 	const struct asynctrace_subbuf *head;
 
-	/* The writer has entered no sub-buffer, or written nothing more. */
+	/* The writers have entered no sub-buffer, or written nothing since the last read. */
 	if (!end || end == rd->next)
 		return false;
 	if (rd->area->shape.mode == ASYNCTRACE_MODE_CIRCULAR && !skip_overwritten(rd, end))

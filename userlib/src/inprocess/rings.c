@@ -73,8 +73,8 @@ static void after_fork(void)
 }
 
 /*
- * The child shares its parent's memory, but it has no threads of the library. Memory that the
- * parent has allocated is leaked in the child.
+ * The child shares the mapped rings with its parent, but it has no threads of the library. Memory
+ * that the parent has allocated is leaked in the child.
  */
 static void in_child(void)
 {
@@ -141,8 +141,8 @@ int at_rings_get(struct at_shape *shape, const char *categories)
 
 	if (rings.users) {
 		/*
-		 * A record is written once: if one user does not want it, the other user would miss
-		 * it.
+		 * Each record is written once, for both users. If one user did not record its
+		 * category, the other user would miss the record.
 		 */
 		if (!all || !rings.all)
 			return -EBUSY;
@@ -246,7 +246,7 @@ void at_rings_put(void)
 		return;
 	if (rings.shown) {
 		at_backend_lock();
-		/* close_beside() has done the first step. */
+		/* In beside mode, close_beside() has already shown the module's gate. */
 		if (!rings.beside)
 			at_module_resume();
 		at_area_detach();

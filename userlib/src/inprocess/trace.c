@@ -28,7 +28,10 @@ static int to_composer(void *arg, const struct asynctrace_chunk *chunk, const vo
 	return chunk ? at_compose_chunk(arg, chunk, payload) : at_compose_flush(arg);
 }
 
-/* fork() must not wait for write(2), which may last long, for instance with a pipe. */
+/*
+ * Lets at_drain_pause() return during a write(2): fork() must not wait for write(2), which may last
+ * long, for instance with a pipe.
+ */
 static int before_write(void *arg)
 {
 	const int err = at_output_check(&trace.out);

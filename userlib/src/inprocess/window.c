@@ -20,7 +20,7 @@
 
 /* One bit for each slot of inprocess_slots.c. */
 #define AT_USED_BYTES	((1u << 20) / 8)
-/* More than the difference between two clocks that are read one after the other. */
+/* Smaller changes of asleep_ns() are measurement errors: it reads two clocks one after another. */
 #define AT_SLEPT_NS	1000000
 /* Time for measuring the counter's rate, if the system has slept. */
 #define AT_MEASURE_NS	10000000
@@ -102,7 +102,7 @@ static void leave_out_old(struct at_window *w, uint64_t cutoff)
 	}
 }
 
-/* Skips the sub-buffer that ended first, until the rest fits into @max_bytes. */
+/* Skips sub-buffers, the one that ended first each time, until the rest fits into @max_bytes. */
 static void leave_out_surplus(struct at_window *w)
 {
 	struct at_oldest o, first = { .after = 0 };

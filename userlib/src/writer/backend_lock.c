@@ -25,16 +25,16 @@
 #include "sys.h"
 
 /*
- * One waiter, the watcher, looks at the holder at this interval. If the machine is crowded, the
- * watcher is as late as the holder. So looks measure the holder's patience, and not time.
+ * One waiter, the watcher, looks at the holder at this interval. If the CPUs are busy, the watcher
+ * runs as rarely as the holder. So the waiters give up after a number of looks, not after a time.
  */
 #define AT_LOOK_NS	100000000ull
 /* Looks without progress of the holder, after which all waiters give up. */
 #define AT_PATIENCE	10
 /*
- * A busy holder makes a step at some time: the kernel may do much in one system call, and a
- * thousand other threads may need the CPUs and the kernel's lock of the process's memory. Then the
- * waiters give up after so many looks without a step.
+ * If the holder is busy, the waiters give up only after this number of looks without a step. A
+ * system call of the holder may take long, and a thousand other threads may need the CPUs and the
+ * kernel's lock of the process's memory.
  */
 #define AT_PATIENCE_BUSY	50
 /* If the watcher does not look again within this time, another waiter becomes the watcher. */
@@ -174,7 +174,10 @@ static void sleep_on(struct lock_page *p, uint32_t word, uint64_t ns)
 	at_sys_futex(&p->word, FUTEX_WAIT_PRIVATE, word | AT_LOCK_WAITERS, &ts);
 }
 
-/* Makes the calling thread the watcher if there is none. @own: the result of the last call. */
+/*
+ * Makes the calling thread the watcher if there is none, and returns true if it is the watcher.
+ * @own: in, out: the value that this thread stored last in @p->watched; 0: none
+ */
 static bool watch(struct lock_page *p, uint64_t *own)
 {
 	const uint64_t now = now_ns();
@@ -188,9 +191,9 @@ static bool watch(struct lock_page *p, uint64_t *own)
 }
 
 /*
- * Does a thread of this process run, or wait for a CPU or a lock of the kernel? Otherwise it waits
- * for an event from outside, which may never come, or it is stopped. Returns false also if /proc
- * does not tell. Signal handlers may call this, so it formats no text.
+ * Does thread @tid of this process run, or wait for a CPU or a lock of the kernel? Otherwise the
+ * thread waits for an event from outside, which may never come, or is stopped. Returns false also
+ * if /proc cannot be read. Signal handlers may call this, so it must not call snprintf(3).
  */
 static bool is_busy(uint32_t tid)
 {
@@ -248,7 +251,10 @@ static void look(struct lock_page *p, bool patient)
 		wake_all(p);
 }
 
-/* Sleeps until the lock is free, or until the waiters give up unless the caller is @patient. */
+/*
+ * Sleeps until the lock is free. Unless @patient, returns false if the waiters have given up or the
+ * calling thread holds the lock.
+ */
 static bool wait_for_holder(bool patient)
 {
 	struct lock_page *p = the_page();

@@ -50,7 +50,7 @@ static bool clocks_differ(const struct at_run *r)
 	return a->clock != b->clock || a->clock_offset != b->clock_offset;
 }
 
-/* Returns the bits of a site that the module records, or 0. */
+/* Returns the bits AT_MODE_* of a site whose category the module records; 0: it does not. */
 static uint32_t learn_module(const char *category)
 {
 	uint32_t mode;
@@ -86,7 +86,7 @@ static void learn_slot(uint32_t epoch)
 	uint64_t *cell, signals;
 	int slot = at_module_slot(&cell);
 
-	/* A handler must see all of these fields or none. */
+	/* A signal handler must see all of these fields changed or none. */
 	at_signals_block(&signals);
 	if (in_module.epoch != epoch) {
 		in_module.slot = slot > 0 ? slot : 0;
@@ -121,7 +121,7 @@ static bool write_to_module(const struct at_run *r, const struct at_record *rec,
 		learn_slot(epoch);
 	in_module.rseq = at_hot.rseq ? at_rseq_area() : NULL;
 	in_module.path = path_to_module(d.control->clock);
-	/* The begin of a duration is a time of the trace's clock. */
+	/* The begin of a duration was read from the trace's clock, and cannot be converted. */
 	if (mode & AT_MODE_CLOCKS && rec->stamp > 1)
 		return at_destination_drop(&d, r->gate);
 	return at_destination_write(&d, r->gate, rec);
@@ -158,8 +158,8 @@ bool at_beside_write_with_names(uint32_t gate, const struct at_record *rec)
 /* --- both --------------------------------------------------------------------------------- */
 
 /*
- * The trace has one gate. If the gate has changed, the trace has ended, and the record belongs to
- * none.
+ * An in-process trace has one gate value. If the gate has changed, that trace has ended, and the
+ * record belongs to no trace.
  */
 static void put_in_process(uint32_t gate, const struct at_record *rec)
 {

@@ -63,11 +63,14 @@ bool at_beside_learn(const char *category, uint32_t gate, int *mode);
  */
 void at_beside_write(uint32_t gate, const struct at_record *rec);
 /*
- * Writes a record with references to names of the module, which began before the trace. @gate: the
+ * Writes a record that began before the trace, so that it refers to names of the module. @gate: the
  * module's gate. Returns false if that gate has changed.
  */
 bool at_beside_write_with_names(uint32_t gate, const struct at_record *rec);
-/* Returns the time for the begin of a duration, if the trace under whose gate it began is over. */
+/*
+ * Returns the present time of the module's clock, for the begin of a duration that only the module
+ * records; 0: the module records nothing, or the calling thread must not read the counter.
+ */
 uint64_t at_beside_ticks(void);
 /*
  * Like at_gate_same_run(), for a gate of the module while the in-process trace shows its own gate.

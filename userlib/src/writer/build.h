@@ -95,7 +95,7 @@ static inline unsigned int room_beside(unsigned int fixed)
 	const unsigned int max = record_words_max();
 
 	/*
-	 * Return 0 for a size that is too small. If the run has just ended, the size may have any
+	 * Return 0 if the sub-buffer is too small. If the run has just ended, sub_mask may have any
 	 * value, and the record will not be published.
 	 */
 	return fixed < max ? 8 * (max - fixed) : 0;
@@ -163,7 +163,7 @@ static inline void put_args(struct builder *b, const struct at_site_ *site,
 	}
 }
 
-/* Counts a record that cannot be written as dropped. */
+/* Counts a dropped record: at_write_record() counts a record whose size never fits. */
 static inline void drop_record(uint64_t found)
 {
 	uint64_t slot = found >> 32;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Connects the calling thread to its cell: the 64 bytes shared with the kernel from which a switch
- * or wakeup of the thread takes the operation that the thread works on
+ * Connects the calling thread to its cell: 64 bytes of memory that the thread shares with the
+ * kernel. At each switch and wakeup of the thread, the kernel reads from the cell which operation
+ * the thread works on.
  */
 #include <asynctrace/operation.h>
 
@@ -11,7 +12,7 @@ void at_cell_set(uint64_t *cell)
 {
 	uint64_t *const old = at_current_.cell;
 
-	/* Stores into the old cell, so this comes first. */
+	/* Before the cell changes, because at_context_complete_() stores into the old one. */
 	if (at_current_.context & TRACE_LIGHT_)
 		at_context_complete_();
 	/* The kernel may still read the old cell, which the thread does not update any more. */

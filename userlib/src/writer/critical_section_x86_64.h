@@ -60,7 +60,7 @@
 .endm
 
 /*
- * Arms the section. Out: r11 = the thread's struct rseq, eax and edx = counter. The counter is
+ * Arms the section. Out: r11 = the thread's struct rseq, rax | rdx = counter. The counter is
  * read first, because the processor executes the following instructions meanwhile: measured, it
  * saves 1 ns of 12. The address of struct rseq is read after the check of the thread's gate value.
  * Read before the check, it may still be NULL although the check succeeds: a signal handler that
@@ -79,8 +79,8 @@
 .endm
 
 /*
- * In: r11 = struct rseq; last = operand of lea: index of the record's last word, from the
- * position in r11. Out: r11 = address of the record. Destroys rax, rdx.
+ * In: r11 = struct rseq; last = operand of lea that computes the index of the record's last word,
+ * if r11 is the position. Out: r11 = address of the record. Destroys rax, rdx.
  */
 .macro section_place name, last
 	/* Is the thread bound to the ring of this CPU, and is the gate still the record's? */
@@ -107,7 +107,7 @@
 .endm
 
 /*
- * Publishes the record with the last instruction. constant or operand: the record's words.
+ * Publishes the record with the last instruction. constant or operand: number of its words.
  * Destroys rax, rdx. Ends the function's fast path.
  */
 .macro section_end name, constant, operand

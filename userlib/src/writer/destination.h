@@ -15,9 +15,10 @@
 /**
  * struct at_fallback - state of a fallback ring that is not in the ring's memory
  * @lock: 1 while a thread writes
- * @users: number of threads between the check of the gate and their last store
- * @collisions: number of records dropped because another thread, or the code that a handler
- *	interrupted, held the lock
+ * @users: number of threads that may store: from before their check of the gate until after their
+ *	last store
+ * @collisions: number of records dropped because another thread held the lock, or the code that a
+ *	signal handler had interrupted
  */
 struct at_fallback {
 	uint32_t lock;

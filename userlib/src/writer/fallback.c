@@ -6,8 +6,8 @@
  * The ring has one lock. A thread waits for it only briefly, because the owner may be preempted. A
  * signal handler does not wait if the code that it interrupted may be the owner. If the lock stays
  * busy, the record is dropped and counted. The owner may be preempted until the run has ended and
- * the next has begun. So the position carries the generation, and is published by
- * compare-and-swap.
+ * the next has begun. So the position carries a tag, the low bits of the run's generation, and is
+ * published by compare-and-swap.
  *
  * A signal handler that leaves put_record() by siglongjmp(3) leaves the lock held. All later
  * records of this ring are dropped and counted. No cheap check can tell this case from a handler
@@ -28,7 +28,10 @@ static struct asynctrace_ring_header *fallback_line(const struct at_destination 
 						 (uint64_t)c->nr_rings * ASYNCTRACE_LINE);
 }
 
-/* @nested: set to true if a signal handler has interrupted this thread in this file. */
+/*
+ * Returns false if the gate has changed. @nested: out: the caller is a signal handler that has
+ * interrupted the thread between enter_ring() and leave_ring()
+ */
 static bool enter_ring(const struct at_destination *d, uint32_t gate, bool *nested)
 {
 	*nested = at_thread.in_fallback;
@@ -108,8 +111,9 @@ static void copy_record(uint64_t *to, const struct at_record *rec)
 }
 
 /*
- * @pos: the position as read, with the tag of this run. If the position has changed, nothing is
- *	published.
+ * Publishes the linear offset @lin and the number @count of records in its sub-buffer. @pos: in:
+ * the position as read, with the tag of this run; out: the new position. Returns false and
+ * publishes nothing if the position has changed.
  */
 static bool publish(struct asynctrace_ring_header *line, uint64_t *pos, uint64_t lin,
 		    uint64_t count)
@@ -169,7 +173,7 @@ static enum put put_record(const struct at_destination *d, uint32_t gate,
 		count = 0;
 	}
 	copy_record(&data[lin & ring_mask], rec);
-	/* A clock that is read before the lock is taken may be less than that of the last owner. */
+	/* A time that is read before the lock is taken may be less than that of the last owner. */
 	at_counter_fence();
 	data[(lin & ring_mask) + rec->stamp] = at_clock(offset, clock);
 	publish(line, &pos, lin + rec->words, count + 1);

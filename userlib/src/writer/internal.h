@@ -79,7 +79,8 @@ static inline uint32_t at_epoch(void)
  * @path: enum at_path
  * @reason: enum at_reason
  * @raw_clock: clock_gettime(2) must not use the vDSO, which reads a forbidden counter
- * @in_fallback: the thread is writing into the fallback ring, possibly below a signal handler
+ * @in_fallback: the thread is writing into the fallback ring, or its signal handler has interrupted
+ *	that
  *
  * at_cs_bind() binds the thread to a ring: it sets @gate, @cpu, @sub_mask, @ring_mask, @line and
  * @data. A signal handler may do so at any moment, so only critical sections use these fields.
@@ -123,8 +124,8 @@ void at_salt_forget(void);
 
 /*
  * In-process traces have gates from AT_GENERATION_FIRST on; those that run beside a session of the
- * module, from AT_GENERATION_BESIDE on. Other gates are the module's, which counts up from 1. They
- * must differ, because a site remembers the gate under which it learned its state.
+ * module, from AT_GENERATION_BESIDE on. The module's gates are smaller. The three kinds must
+ * differ, because a site remembers the gate under which it learned its state.
  */
 #define AT_GENERATION_FIRST	0xc0000000u
 #define AT_GENERATION_BESIDE	0xe0000000u
@@ -211,7 +212,10 @@ bool at_backend_wait(void);
 void at_backend_step(void);
 /* Does a thread hold the lock now? */
 bool at_backend_held(void);
-/* Frees all locks and clears the salt. For a forked child that still has one thread. */
+/*
+ * Frees the back end's lock and clears the salt. For a forked child that still has one thread. The
+ * next holder of the lock frees the other locks.
+ */
 void at_backend_forked(void);
 
 /* --- missed.c: records that did not wait for the registration ------------ */
@@ -280,8 +284,8 @@ bool at_module_attach(void);
 /* Does the run record this category? The answer is valid if the gate is unchanged afterwards. */
 bool at_category_wanted(const char *category);
 /*
- * Does another run than that of the gate record this category? @control, @area: the control page
- * and the area of that run
+ * Like at_category_wanted(), for a run that at_gate_ does not show. @control, @area: the control
+ * page and the control area of that run
  */
 bool at_category_wanted_by(const volatile struct asynctrace_control *control, const char *area,
 			   const char *category);

@@ -14,9 +14,9 @@
 #include "build.h"
 #include "sys.h"
 
-/* Bytes of an object's name. */
+/* Maximum length of an object's name. */
 #define NAME_MAX_BYTES	255
-/* Words that the composer may add: its own name of a process or thread, and an argument. */
+/* Words that the composer may add: the kernel's name of a process or thread, and an argument. */
 #define RESERVED_WORDS	48
 
 struct object {

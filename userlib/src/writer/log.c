@@ -21,7 +21,7 @@ static void write_log(uint64_t found, const struct at_site_ *site, const char *t
 	at_write_args_(found, site, found >> 32, ASYNCTRACE_FXT_INSTANT, 0, args, 2);
 }
 
-/* @format: NULL: the empty text */
+/* Writes a line of text. If @format is NULL, the text is empty. */
 __attribute__((format(printf, 3, 0)))
 static void write_formatted(uint64_t found, const struct at_site_ *site, const char *format,
 			    va_list list)

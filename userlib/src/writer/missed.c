@@ -2,9 +2,9 @@
 /*
  * Records that could not wait for the registration, counted by category
  *
- * A thread does not wait for another thread that registers without progress. Its records are
- * missed and counted here. When the rings exist, the counts of recorded categories are added to the
- * dropped records of the session.
+ * A thread stops waiting if the thread that registers the process makes no progress. Then the
+ * records of the waiting thread are missed, and counted here. When the rings exist, the counts of
+ * recorded categories are added to the dropped records of the session.
  */
 #include <string.h>
 

@@ -15,7 +15,7 @@
 
 /**
  * struct beside - state of beside mode
- * @on: beside mode
+ * @on: beside mode is on; see beside.h
  * @closed: the gate of @view is a private page
  * @epoch: changes when threads must learn their slots of the module again
  * @view: the module's rings; NULL: this process has not been in beside mode
@@ -74,7 +74,7 @@ static int open_view(const struct at_module *module)
 	return 0;
 }
 
-/* A view that waits for the next registration. */
+/* Publishes a view whose gate is at ATTACH, so that threads wait for the next registration. */
 static int hold_view(const struct at_module *module)
 {
 	struct at_view *v = make_view(module);

@@ -2,8 +2,8 @@
 /*
  * The module's gate and rings while an in-process trace shows its own gate: see beside.h
  *
- * at_beside_begin() maps the control page of the registration again. Its gate is the module's, as
- * that of at_gate_ is otherwise.
+ * at_beside_begin() maps the control page of the registration again. The gate of that mapping is
+ * the module's gate, which at_gate_ has when no in-process trace runs.
  */
 #ifndef AT_MODULE_VIEW_H
 #define AT_MODULE_VIEW_H

@@ -3,8 +3,8 @@
  * Names: written once into the durable ring, then referred to by index
  *
  * Nothing here waits. If the lock is busy (in another thread, or in the code that a signal
- * handler interrupted) or there is no room, the record carries its names inline. The site tries
- * again next time.
+ * handler interrupted), the record carries its names inline, and the site tries again next time. If
+ * there is no room, the site's records carry their names inline until all names become invalid.
  */
 #include <errno.h>
 #include <string.h>
@@ -128,8 +128,8 @@ static int append_string(const char *s, size_t bytes, uint32_t *word)
 	data[at] = ASYNCTRACE_FXT_STRING_HEAD(names.count + 1, bytes);
 	memcpy(&data[at + 1], s, bytes);
 	/*
-	 * If the page could not be allocated, the kernel has lowered the limit, and the name is
-	 * lost.
+	 * If the page could not be allocated, the kernel has lowered durable_words, and the name
+	 * is lost.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (at + need > at_control()->durable_words)

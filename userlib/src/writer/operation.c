@@ -21,7 +21,10 @@ static uint64_t first_number(void)
 	return n;
 }
 
-/* Makes the salt first: with a salt and a block, inline functions make ids. */
+/*
+ * Makes an id if at_id_() cannot, because a salt or a block of numbers is missing. Afterwards both
+ * exist, so inline functions can make the next ids.
+ */
 static uint64_t make_id(void)
 {
 	const uint64_t salt = (uint64_t)at_salt() << TRACE_SALT_SHIFT_, n = at_next_number_();
@@ -53,9 +56,9 @@ struct begun {
 };
 
 /*
- * at_current_ has these fields for the gates of beside mode or for all other gates, by the kind of
- * its gate. @other has them for the other kind. So the module's run goes on for scopes around an
- * in-process trace, and for scopes that began in one.
+ * There are two kinds of gates: those of beside mode, and all others. at_current_ has these fields
+ * for the kind of its gate, and this variable has them for the other kind. So scopes of the
+ * module's run can write their ends after an in-process trace has begun or ended.
  */
 static __thread struct begun other __attribute__((tls_model("initial-exec")));
 
@@ -104,7 +107,7 @@ AT_PUBLIC AT_COLD void at_entered_run_(uint32_t gate)
 		begin_in_run(c, gate, same);
 		return;
 	}
-	/* A handler that begins a scope must find the fields of one kind in each place. */
+	/* A signal handler that begins a scope must not find the fields half swapped. */
 	at_signals_block(&signals);
 	if (at_gate_beside(gate) != at_gate_beside(c->gate))
 		swap_kinds(c);
@@ -146,9 +149,9 @@ TRACE_INLINE_ void write_end(uint32_t gate, const struct at_entered *e, int mode
 }
 
 /*
- * Writes the end of a scope that was left by a jump. Its name is empty, because the scope's site
- * was on a part of the stack that is gone. In beside mode, the end goes where that of the scope
- * around it goes, or to both.
+ * Writes the end of a scope that was left by a jump. Its name is empty, because the pointer to the
+ * scope's site was on a part of the stack that is gone. In beside mode, the end goes to the
+ * destinations of the scope around it, or to all if that scope is not recorded.
  */
 static void write_lost_end(uint32_t gate, const struct at_entered *around)
 {
@@ -186,8 +189,9 @@ static AT_COLD void write_late_end(const struct at_entered *e)
 }
 
 /*
- * Returns the gate of the run of @c->gate, or 0. A signal handler may begin a scope in beside mode
- * while this thread waits for the gate. Then @c->gate is of the other kind, and must stay so.
+ * Returns the present gate if the run of @c->gate goes on, and stores it in @c->gate. Returns 0 if
+ * the run has ended. A signal handler may begin a scope in beside mode while this thread waits for
+ * the gate. Then @c->gate is of the other kind, and must not be overwritten.
  */
 static AT_COLD uint32_t renew(struct at_current_ *c)
 {

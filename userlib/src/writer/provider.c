@@ -239,8 +239,8 @@ uint32_t at_attach(void)
 
 	while ((gate = at_gate_now()) == ASYNCTRACE_GATE_ATTACH) {
 		/*
-		 * A new registration waits until no thread is in the fallback ring: do not wait for
-		 * it there.
+		 * A registration may wait until no thread is in the fallback ring. So a thread in
+		 * that ring must not wait for a registration.
 		 */
 		if (at_thread.in_fallback)
 			break;

@@ -22,8 +22,8 @@ struct at_module at_module = { .fd = -1 };
  * @gate: the last gate value before the new registration
  * @next: the run in which the new registration is
  *
- * Changes only while the gate is at ATTACH. The process may register again several times in one
- * run.
+ * Changes only while the module's gate is at ATTACH or OFF. The process may register again several
+ * times in one run.
  */
 static struct cut {
 	uint32_t run;

@@ -44,7 +44,7 @@ static inline void at_pause(void)
 #define AT_CS_HOOK
 #endif
 
-/* Arms the section that begins at 1, ends at 2 and restarts at 4. */
+/* Arms the section from label 1 to label 2, with the abort handler at label 4. */
 #define AT_CS_ARM(rseq) \
 	".pushsection __rseq_cs, \"aw\"\n\t" \
 	".balign 32\n" \
@@ -57,7 +57,10 @@ static inline void at_pause(void)
 	"str x9, [" rseq ", #8]\n" \
 	"1:\n\t"
 
-/* Must follow the store that publishes. The signature is that of brk. */
+/*
+ * Must follow the store that publishes. The kernel checks the signature, which is the 4 bytes
+ * before the abort handler. The signature is a brk instruction.
+ */
 #define AT_CS_END \
 	"2:\n\t" \
 	".pushsection __rseq_failure, \"ax\"\n\t" \
@@ -67,8 +70,8 @@ static inline void at_pause(void)
 	".popsection\n\t"
 
 /*
- * Begins a section that writes a record; see rseq_x86_64.h. n = operand: the record's words. Out:
- * x14 = header line, x11 = position, x10 = address of the record.
+ * Begins a section that writes a record; see rseq_x86_64.h. n = operand: number of the record's
+ * words. Out: x14 = header line, x11 = position, x10 = address of the record.
  */
 #define AT_CS_PLACE(n) \
 	"ldr x10, [%[t], #40]\n\t" \

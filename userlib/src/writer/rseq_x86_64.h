@@ -49,7 +49,7 @@ static inline void at_pause(void)
 #define AT_CS_HOOK_EARLY
 #endif
 
-/* Arms the section that begins at 1, ends at 2 and restarts at 4. */
+/* Arms the section from label 1 to label 2, with the abort handler at label 4. */
 #define AT_CS_ARM(rseq) \
 	".pushsection __rseq_cs, \"aw\"\n\t" \
 	".balign 32\n" \
@@ -61,7 +61,10 @@ static inline void at_pause(void)
 	"movq %%rax, 8(" rseq ")\n" \
 	"1:\n\t"
 
-/* Must follow the store that publishes. The signature is that of ud1. */
+/*
+ * Must follow the store that publishes. The kernel checks the signature, which is the 4 bytes
+ * before the abort handler. The signature is part of a ud1 instruction.
+ */
 #define AT_CS_END \
 	"2:\n\t" \
 	".pushsection __rseq_failure, \"ax\"\n\t" \
@@ -73,11 +76,11 @@ static inline void at_pause(void)
 
 /*
  * Begins a section that writes a record. In: t = struct at_thread; now = the gate's word; last =
- * operand of lea: index of the record's last word, from the position in r11. Out: r9 = counter,
- * r11 = address of the record. Jumps to aborted if the thread is not bound to the ring of this CPU.
- * Jumps to stale if the gate has changed. Jumps to full unless the record's last word is in the
- * same sub-buffer as the word before the record. So a position at the end of a sub-buffer, or 0, is
- * always full.
+ * operand of lea that computes the index of the record's last word, if r11 is the position. Out:
+ * r9 = counter, r11 = address of the record. Jumps to aborted if the thread is not bound to the
+ * ring of this CPU. Jumps to stale if the gate has changed. Jumps to full unless the record's last
+ * word is in the same sub-buffer as the word before the record. So a position at the end of a
+ * sub-buffer, or 0, is always full.
  */
 #define AT_CS_PLACE(last) \
 	"movq 40(%[t]), %%r11\n\t" \

@@ -16,13 +16,16 @@ AT_PUBLIC union at_salted_ at_salted_ __attribute__((aligned(TRACE_GATE_SIZE_)))
 
 _Static_assert(sizeof(at_salted_) == TRACE_GATE_SIZE_, "the salt's page is its own");
 
-/* How a forked child finds no salt. A child inherits the kernel's flag and this variable. */
+/*
+ * How the salt is cleared in a forked child: by the kernel (MADV_WIPEONFORK), or by a comparison of
+ * process ids. A child inherits the effect of madvise(2) and this variable.
+ */
 static enum { AT_UNKNOWN, AT_BY_KERNEL, AT_BY_PID } cleared;
 
 /* The process that has the salt, if the kernel does not clear it */
 static uint32_t salted_pid;
 
-/* A signal handler and other threads may do the same at the same time. */
+/* Signal handlers and other threads may call this at the same time, with the same result. */
 static uint32_t find_out_how_cleared(void)
 {
 	const bool wiped = at_page_size() <= sizeof(at_salted_) &&

@@ -99,7 +99,7 @@ uint32_t at_gate_same_run(uint32_t gate, bool *cut)
  * registration. It counts as dropped in the new registration.
  *
  * A record that began in beside mode keeps its gate, because the module's run may go on when the
- * trace has ended. at_beside_write() knows which of the two goes on.
+ * trace has ended. at_beside_write() finds out which of the run and the trace goes on.
  */
 AT_PUBLIC AT_COLD uint32_t at_gate_renew_(uint32_t gate)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* State that a thread learns once per run: its slot and its path. */
+/*
+ * How a thread gets its slot, once in each registration or in-process trace, and its path, for each
+ * run
+ */
 #include <errno.h>
 #include <sys/prctl.h>
 #include <sys/rseq.h>

@@ -130,7 +130,10 @@ AT_PUBLIC void at_traceparent_new(struct at_traceparent *t, uint64_t operation)
 {
 	const uint64_t s = seed();
 
-	/* Both halves depend on the operation one-to-one, so that they are not both 0. */
+	/*
+	 * Each half is different for each operation. So both are 0 for at most one operation, and
+	 * only with very few seeds.
+	 */
 	put_number(t->trace_id, 16, mix_bits(s ^ operation));
 	put_number(t->trace_id + 16, 16, mix_bits(s + mix_bits(operation)));
 	t->trace_id[AT_TRACE_LEN] = '\0';

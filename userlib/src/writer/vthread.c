@@ -21,8 +21,8 @@ AT_PUBLIC void at_vthread_event_(struct at_site_ *site, const uint64_t *refs, ui
 
 	(void)refs;
 	/*
-	 * Use no texts if the size is too small. If the run has just ended, the size may have any
-	 * value, and the record will not be published.
+	 * Use no texts if the sub-buffer is too small. If the run has just ended, sub_mask may
+	 * have any value, and the record will not be published.
 	 */
 	b.room = fixed < max ? 8 * (max - fixed) : 0;
 	own = vthread ? strnlen(vthread, TRACE_VTHREAD_NAME_MAX_ + 1) : 0;

@@ -74,7 +74,11 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 {
 	const unsigned int etype = kind & 0xf;
 	const bool names = mode != TRACE_SITE_ON_, duration = etype == ASYNCTRACE_FXT_DURATION;
-	/* Space for header and value of each argument, or for the last words of its two texts. */
+	/*
+	 * Space for header, time and slot; for the last words of category and name; for each
+	 * argument, its header, the last word of its key, and its value or the last word of its
+	 * text; and for the last word of the record.
+	 */
 	uint64_t scratch[3 + 2 + 3 * nargs + 1];
 	struct at_piece pieces[4 + 4 * nargs + 1];
 	unsigned short key_bytes[nargs + 1];

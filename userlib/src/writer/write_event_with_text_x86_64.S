@@ -19,7 +19,7 @@
 #define WORDS_MAX	4095
 #define INLINE		0x8000
 
-/* Slots below the stack. The first six are the operands, for the slow path. */
+/* Slots below the stack. WORDS to GATE save the operands, for the slow path. */
 #define COUNTER		-8(%rsp)
 #define WORDS		-16(%rsp)
 #define NWORDS		-24(%rsp)

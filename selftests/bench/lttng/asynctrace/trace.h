@@ -42,7 +42,7 @@ struct lttng_scope {
 	int line;
 };
 
-/* 0 as the begin: the tracepoint was off then, and nothing is written. */
+/* Returns the begin, or 0 if the tracepoint is off: then the end writes nothing. */
 static inline uint64_t lttng_enter(void)
 {
 	return lttng_ust_tracepoint_enabled(at_server, duration) ? lttng_ticks() : 0;
@@ -67,7 +67,7 @@ static inline void lttng_leave_bytes(const struct lttng_scope *s)
 		.from = lttng_enter(), .bytes = (n), .line = __LINE__ }
 #define LTTNG_DURATION_0()		LTTNG_SCOPE(lttng_leave, 0)
 #define LTTNG_DURATION_2(key, n)	LTTNG_SCOPE(lttng_leave_bytes, n)
-/* With a key and a value behind the name, or with none. */
+/* Chooses the macro of a duration with a key and a value, or of one without arguments. */
 #define LTTNG_PICK(none, key, value, which, ...)	which
 #define TRACE_DURATION(category, name, ...) \
 	LTTNG_PICK(0, ##__VA_ARGS__, LTTNG_DURATION_2, LTTNG_DURATION_0, \

@@ -3,7 +3,6 @@
  * Replaces the library's header when the example server is tested: it has the same macros, but each
  * event is checked, not recorded (see standin.c). Categories, names and keys must be literals.
  * Arguments must be up to 15 pairs of a key and TA_*(). Anything else does not compile.
- * pairs, at most 15; anything else does not compile.
  */
 #ifndef STANDIN_TRACE_H
 #define STANDIN_TRACE_H

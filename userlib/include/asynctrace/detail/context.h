@@ -66,8 +66,9 @@ void at_context_init_(struct at_context *context, uint32_t provider, struct at_c
 void at_context_enter_(struct at_context *context);
 void at_context_leave_(struct at_context *context);
 /*
- * Ends the run that the inline at_context_leave() has ended, if an operation is still current: a
- * signal handler may have called at_context_complete_() just before.
+ * Called by at_context_leave() if an operation is still current after it has removed the context. A
+ * signal handler may have called at_context_complete_() just before, which stored the operation.
+ * Clears the operation and the state of the run.
  */
 void at_context_left_(struct at_context *context);
 void at_context_destroy_(struct at_context *context);

@@ -22,7 +22,7 @@ extern "C" {
 
 #define TRACE_INLINE_ static inline __attribute__((always_inline, unused))
 
-/* The headers cause no warning with -Wold-style-cast in C++. */
+/* Casts for both languages: in C++, -Wold-style-cast would warn about those of C. */
 #ifdef __cplusplus
 #define TRACE_TO_(type, value)	static_cast<type>(value)
 #define TRACE_ADDRESS_(pointer)	reinterpret_cast<uintptr_t>(pointer)
@@ -68,6 +68,7 @@ extern union at_gate_ at_gate_;
  * @head: references to category and name, as in bits 32..63 of an event's header
  * @category: NULL: recorded whichever categories are recorded
  * @refs: references to the names of arguments, as in bits 16..31 of an argument's header
+ * @keys: names of the arguments
  * @durable: the generation of names in which @head and @refs are valid
  * @name: name of the event; NULL: the site only tests its category
  * @nkeys: number of arguments
@@ -501,7 +502,7 @@ TRACE_INLINE_ void at_scope_end_(struct at_scope_ *s)
 
 	if (__builtin_expect(s->gate == 0, 1))
 		return;
-	/* The run has ended, or the process has registered again. */
+	/* The run has ended, its categories have changed, or the process has registered again. */
 	if (__builtin_expect(at_gate_load_() != s->gate, 0)) {
 		s->gate = at_gate_renew_(s->gate);
 		if (!s->gate)

@@ -47,7 +47,7 @@ enum {
 
 /*
  * Bits in at_current_.context. If the word is 0, the thread has entered no context, works on no
- * operation, has no cell, and a new context inherits nothing. One test of the word finds that out.
+ * operation, has no cell, and a new context inherits nothing. So inline functions test one word.
  *
  * TRACE_LIGHT_: the context was entered while the word had no address and no TRACE_BUSY_, and
  * nothing was recorded. Nothing was stored into the context, and at_current_.id is 0. The begin of
@@ -102,9 +102,11 @@ void at_logf_(struct at_site_ *site, const uint64_t *refs, uint64_t found, const
 #define TRACE_OPERATION_	(TRACE_TO_(uint64_t, 1) << 42)
 
 /*
- * A thread takes as many numbers at a time, because a counter that all threads share costs a
- * thread of 64 more than a record. They have this bit; numbers without it belong to no thread, so
- * that a signal handler that takes one when the block is used up takes none of another thread.
+ * Size of a thread's block of numbers for ids. A thread takes a whole block at a time: with 64
+ * threads, a shared counter for each id would cost more than a record.
+ *
+ * This bit is set in all numbers of a block. The numbers after a block lack the bit, and belong to
+ * no thread. If a signal handler takes such a number, it takes none of another thread's block.
  */
 #define TRACE_IDS_		TRACE_TO_(uint64_t, 4096)
 
@@ -126,14 +128,16 @@ union at_salted_ {
 
 extern union at_salted_ at_salted_;
 
-/* A shift of at_salted_.both brings the salt to its place in an id, and @inlined to TRACE_IDS_. */
+/* This shift moves the salt of at_salted_.both to its place in an id, and inlined to TRACE_IDS_. */
 #define TRACE_BOTH_SHIFT_	(TRACE_SALT_SHIFT_ - 32)
 
 /*
- * A new number, with TRACE_OPERATION_. Without TRACE_IDS_: the block is used up, or a signal
- * handler interrupted this function. A signal handler may take numbers at any moment. On x86-64,
- * the number is taken only if no handler has counted between the two loads: xadd takes four times
- * as long.
+ * Returns a new number, which includes TRACE_OPERATION_. If the result lacks TRACE_IDS_, the caller
+ * must not use it: the block is used up, or a signal handler interrupted this function.
+ *
+ * A signal handler may take numbers at any moment. On x86-64, the function therefore loads the
+ * counter again after the increment. If a handler has incremented it, too, the function returns 0.
+ * The instruction xadd would take four times as long.
  */
 TRACE_INLINE_ uint64_t at_next_number_(void)
 {
@@ -151,8 +155,9 @@ TRACE_INLINE_ uint64_t at_next_number_(void)
 }
 
 /*
- * A new id, or 0: at_operation_start_() must make it. The only bit that both numbers can have is
- * TRACE_IDS_. So one test finds that there is a salt and that the block is not used up.
+ * Returns a new id; 0: at_operation_start_() must make the id. The shifted salt and the number can
+ * have only the bit TRACE_IDS_ in common. So one test finds that inline functions may use the salt,
+ * and that the block is not used up.
  */
 TRACE_INLINE_ uint64_t at_id_(void)
 {
@@ -171,7 +176,7 @@ TRACE_INLINE_ uint64_t at_scope_test_(struct at_site_ *site, uint32_t gate)
 	return __builtin_expect(found != 0, 1) ? found : at_scope_learn_(site, gate);
 }
 
-/* Tells the kernel the current operation, if it reads it. */
+/* Stores the current operation for the kernel, if the thread has a cell. */
 TRACE_INLINE_ void at_cell_store_(uint64_t id)
 {
 	if (__builtin_expect(!!at_current_.cell, 0))
@@ -179,8 +184,9 @@ TRACE_INLINE_ void at_cell_store_(uint64_t id)
 }
 
 /*
- * Uses the name at_current_, not its address. UBSan would compare the address with 0 by the flags
- * of an addition, for which the linker inserts an instruction that sets no flags.
+ * Uses the variable at_current_ by name, not through a pointer. With a pointer, UBSan compares the
+ * address with 0, and the compiler uses the flags of the addition that computes the address. The
+ * linker may replace this addition by an instruction that sets no flags.
  */
 TRACE_INLINE_ void at_current_set_(uint64_t id)
 {
@@ -191,13 +197,16 @@ TRACE_INLINE_ void at_current_set_(uint64_t id)
 /* Makes @id the current operation again, after a scope. */
 TRACE_INLINE_ void at_current_restore_(uint64_t id)
 {
-	/* The bit may have been removed while the scope had made 0 the current operation. */
+	/* TRACE_BUSY_ may have been removed while the scope had made 0 the current operation. */
 	if (__builtin_expect(id && !(at_current_.context & TRACE_BUSY_), 0))
 		at_context_complete_();
 	at_current_set_(id);
 }
 
-/* Returns true only for the first of two calls for an operation. */
+/*
+ * Marks the operation as ended. Returns true if the end may have to be recorded: the operation had
+ * not ended before, and the gate is not closed.
+ */
 TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 {
 	if (__builtin_expect(at_gate_load_() == 0, 1)) {

@@ -124,7 +124,7 @@ template <typename T>
 #define TRACE_PROBE_EACH_(m, x, ...) \
 	TRACE_CAT_(TRACE_CAT_(TRACE_PROBE_EACH, TRACE_PROBE_COUNT_(__VA_ARGS__)), _) \
 	(m, x, __VA_ARGS__)
-/* With too many values. TRACE_PROBE_CHECK_() reports the error. */
+/* The expansion for too many values is empty: TRACE_PROBE_CHECK_() reports the error. */
 #define TRACE_PROBE_EACHTRACE_MANY__(...)
 #define TRACE_PROBE_EACH1_(m, x, v0) \
 	m(x, 0, v0)
@@ -264,9 +264,9 @@ template <typename T>
 #ifndef NTRACE
 
 /*
- * The semaphore: number of tracers that are attached to the probe. The kernel counts in the
- * process's memory. Hidden, because each program and shared library has probes of its own. "used",
- * because only assembler code refers to it.
+ * The semaphore: number of tracers that are attached to the probe. The kernel changes the number in
+ * the process's memory. The symbol is hidden, because each program and shared library has probes of
+ * its own. It has the attribute "used", because only assembler code refers to it.
  */
 #define TRACE_PROBE_DEFINE_(counter) \
 	TRACE_PROBE_DECLARE_(counter); \

@@ -30,7 +30,7 @@ void at_blob_(struct at_site_ *site, const uint64_t *refs, uint64_t found, unsig
 
 /* --- virtual threads ------------------------------------------------------ */
 
-/* Bytes of a virtual thread's name. */
+/* Bytes of a virtual thread's name that are recorded */
 #define TRACE_VTHREAD_NAME_MAX_	96
 
 /* @kind: as in at_event_(), with TRACE_EXTRA_ if there is an @id. */
