@@ -106,7 +106,7 @@ static __always_inline bool at_is_dumpable(const struct task_struct *task)
 }
 
 /*
- * 6.3: an extended ack can carry a formatted message. On older kernels it can only point to
+ * 6.2: an extended ack can carry a formatted message. On older kernels it can only point to
  * a constant text: @plain.
  */
 #ifdef NL_SET_ERR_MSG_FMT

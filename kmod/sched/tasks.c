@@ -334,6 +334,7 @@ static u32 at_tasks_missing(struct at_member *m, u32 *elsewhere)
 	u32 missing = 0, begins = 0;
 	struct task_struct *t;
 
+	*elsewhere = 0;
 	rcu_read_lock();
 	while ((t = at_threads_next(&walk))) {
 		if (walk.begins != begins) {
@@ -393,7 +394,7 @@ static struct at_task *at_tasks_use(struct at_member *m, struct at_task *spare, 
 void at_tasks_add_process(struct at_member *m)
 {
 	struct mem_cgroup *old = set_active_memcg(m->session->memcg);
-	u32 look = at_tasks_look_begin(m), missing, elsewhere = 0, n, passes = 0;
+	u32 look = at_tasks_look_begin(m), missing, elsewhere, n, passes = 0;
 	struct at_task *spare = NULL, *e;
 	int err = 0;
 

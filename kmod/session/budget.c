@@ -88,6 +88,13 @@ int at_memory_check(struct at_session *s, u32 providers, u64 bytes,
 	return -ENOSPC;
 }
 
+/* Take back what at_memory_check() has charged for a session that was not initialized after all. */
+void at_memory_uncharge(struct at_session *s)
+{
+	if (!s->owner.privileged)
+		at_charge_memory(s->charge, 0, U64_MAX, U64_MAX);
+}
+
 /**
  * at_memory_make_room - free the rings of one ended provider, unread
  * @s: a session

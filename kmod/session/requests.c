@@ -19,6 +19,7 @@
 #include "sched/sched.h"
 #include "sched/tasks.h"
 #include "session/assign.h"
+#include "session/budget.h"
 #include "session/clear.h"
 #include "session/member.h"
 #include "session/places.h"
@@ -198,6 +199,8 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		prep.ks = NULL;
 		prep.names = NULL;
 		WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
+	} else {
+		at_memory_uncharge(s);
 	}
 	spin_unlock(&at_lock);
 	if (!err) {

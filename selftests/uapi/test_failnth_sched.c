@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threads for which there is no memory: scheduling that is not recorded is counted
+ * Threads for which there is no memory: scheduling that is not recorded is counted. Sessions for
+ * which there is no memory: their owner is not charged
  *
  * Needs a kernel with fault injection.
  */
@@ -11,6 +12,7 @@
 
 #include <linux/genetlink.h>
 
+#include "child.h"
 #include "failnth.h"
 #include "ktap.h"
 
@@ -217,9 +219,87 @@ static void a_thread_without_memory_is_counted_once(void)
 	ended();
 }
 
+/* --- a session without memory ------------------------------------------------------- */
+
+#define TRIES	6000
+#define NOBODY	65534
+
+static int init(void)
+{
+	return raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, session);
+}
+
+/*
+ * Initializes another session of the user, with rings of @ring bytes, and ends it. Its memory is
+ * charged until a work item has freed it.
+ */
+static int init_another(uint64_t ring)
+{
+	int id = raw_session(&nl, "another", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS,
+			     ring, "x");
+	int err = id < 0 ? id : raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id);
+
+	if (id > 0 && raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id))
+		return -EIO;
+	return err;
+}
+
+/*
+ * Initializes a session with each allocation failing. It takes more than half of the user's limit,
+ * so the user can have another one only if the failed one is not charged.
+ */
+static int init_without_memory(void *arg)
+{
+	uint64_t limit, cpus, ring = ASYNCTRACE_RING_MIN;
+	int n, err = -ENOMEM, tries = 0;
+
+	(void)arg;
+	SO(!fail_again() && !raw_nl_open(&nl));
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_INFO_GET, 0);
+	SO(!raw_nl_ask(&nl));
+	limit = raw_nl_u64(&nl, ASYNCTRACE_A_INFO_MEMORY_LIMIT);
+	cpus = raw_nl_u32(&nl, ASYNCTRACE_A_INFO_ONLINE_CPUS);
+	while (ring * (cpus + 1) * 2 <= limit)
+		ring *= 2;
+	session = raw_session(&nl, "fail", ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_TARGETS, ring,
+			      "x");
+	SO(session > 0);
+	for (n = 1; n < MOST; n++) {
+		do {
+			fail_one(n, init, &err);
+		} while (err == -ENOSPC && tries++ < TRIES && !usleep(10000));
+		/* The answer of a successful request may be lost. */
+		if (!err || err == -EALREADY)
+			break;
+		SO(fail_clean(err) && err != -ENOSPC);
+		do {
+			err = init_another(ring);
+		} while (err == -ENOSPC && tries++ < TRIES && !usleep(10000));
+		if (err == -ENOSPC && init() == -EALREADY)
+			break;
+		if (err) {
+			printf("# allocation %d failed, then another session got %d: %s\n", n, err,
+			       nl.text);
+			return 1;
+		}
+	}
+	printf("# %d failures\n", n - 1);
+	SO(n > 1 && n < MOST);
+	/* The limit is what the test assumes. */
+	SO(init_another(ring) == -ENOSPC);
+	return 0;
+}
+
+static void I19_session_without_memory_is_not_charged(void)
+{
+	fail_need();
+	EXPECT_IS(raw_child(init_without_memory, NULL, NOBODY), 0);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(threads_without_memory_are_counted_once),
 	KTAP_TEST(a_thread_without_memory_is_counted_once),
+	KTAP_TEST(I19_session_without_memory_is_not_charged),
 };
 
 KTAP_MAIN(tests)
