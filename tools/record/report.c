@@ -171,7 +171,7 @@ static void explain_nothing(struct recorder *r, const struct at_compose_stats *s
 	else if (!providers)
 		explain_nobody(r, &session, visible);
 	else if (session.refused)
-		fprintf(stderr, "%s pages could not be allocated: your memory cgroup is at its limit\n",
+		fprintf(stderr, "%s rings got no memory: your memory cgroup is at its limit\n",
 			tool_count(session.refused));
 	else if (gone.dropped)
 		fprintf(stderr, "%s records of programs found no room; use a larger --buffer-size\n",

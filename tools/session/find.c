@@ -103,7 +103,7 @@ void session_json(struct json_doc *j, const struct at_session_info *s)
 	doc_number(j, "ring_size", s->ring_size);
 	doc_number(j, "sub_size", s->sub_size);
 	doc_number(j, "memory", s->pages * sysconf(_SC_PAGESIZE));
-	doc_number(j, "refused_pages", s->refused);
+	doc_number(j, "refused_rings", s->refused);
 	doc_number(j, "threads_missed", s->threads_missed);
 	doc_number(j, "probe_calls", s->probe_calls);
 	doc_number(j, "probe_records", s->probe_records);

@@ -187,7 +187,7 @@ static void print_session(const struct status *st, const struct session *s)
 	       tool_size(i->sub_size));
 	printf("  memory: %s held", tool_size(i->pages * sysconf(_SC_PAGESIZE)));
 	if (i->refused)
-		printf("; %s pages could not be allocated, records were dropped", tool_count(i->refused));
+		printf("; %s rings got no memory, and their records are dropped", tool_count(i->refused));
 	putchar('\n');
 	if (i->probe_calls)
 		printf("  cost: %s calls of scheduler probes, %s records of them\n",

@@ -339,7 +339,7 @@ int at_session_open_snapshot(struct at_ctl *ctl, uint32_t id);
  * @ring_size: bytes of one CPU's ring
  * @sub_size: bytes of a sub-buffer
  * @pages: pages of ring memory in use
- * @refused: pages that could not be allocated
+ * @refused: rings that are closed because a page could not be allocated
  * @probe_calls: calls of the scheduler probes, for all sessions since the module was
  *	loaded; 0 if the session was created without CAP_PERFMON
  * @probe_records: number of @probe_calls that wrote a record
