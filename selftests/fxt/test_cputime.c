@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cputime/cputime.h"
+#include "cputime/off_time.h"
 #include "times.h"
 
 static ssize_t to_file(void *arg, const void *buf, size_t len)
@@ -193,6 +194,61 @@ static void failure_of_writing_is_reported(void **unused)
 	words_free(&b);
 }
 
+/* --- a history that is too long ------------------------------------------------- */
+
+#define LONG_THREADS	3
+#define LONG_TURNS	400
+
+/* Time that a thread had a CPU between @from and @to, at which it had one. @at: times of its turns */
+static uint64_t time_on_cpu(const uint64_t *at, size_t nr, uint64_t from, uint64_t to)
+{
+	uint64_t sum = to - from;
+
+	/* Turns alternate, and the first one leaves the CPU. */
+	for (size_t i = 0; i + 1 < nr; i += 2)
+		if (at[i] >= from && at[i + 1] <= to)
+			sum -= at[i + 1] - at[i];
+	return sum;
+}
+
+static void a_long_history_forgets_and_stays_exact(void **unused)
+{
+	struct history h = { .kept_max = 64 };
+	uint64_t at[LONG_THREADS][LONG_TURNS], ns = 1000, on;
+	size_t nr[LONG_THREADS] = { 0 }, known = 0, unknown = 0;
+
+	for (int i = 0; i < LONG_THREADS * LONG_TURNS / 2; i++) {
+		const uint32_t tid = rnd_below(LONG_THREADS);
+
+		if (nr[tid] == LONG_TURNS)
+			continue;
+		ns += 1 + rnd_below(1000);
+		assert_int_equal(history_turn(&h, ns, tid, nr[tid] % 2), 0);
+		at[tid][nr[tid]++] = ns;
+		if (rnd_chance(20))
+			assert_int_equal(history_settle(&h, ns), 0);
+	}
+	assert_int_equal(history_settle(&h, ns), 0);
+	for (uint32_t tid = 0; tid < LONG_THREADS; tid++) {
+		/* Ask for each pair of moments right before the thread leaves its CPU. */
+		for (size_t i = 0; i < nr[tid]; i += 2) {
+			for (size_t j = i; j < nr[tid]; j += 2) {
+				const uint64_t from = at[tid][i], to = at[tid][j];
+
+				if (!history_on_cpu(&h, tid, from, to, false, &on)) {
+					unknown++;
+					continue;
+				}
+				assert_int_equal(on, time_on_cpu(at[tid], nr[tid], from, to));
+				known++;
+			}
+		}
+	}
+	assert_true(known > 0 && unknown > 0);
+	history_free(&h);
+	(void)unused;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +256,7 @@ int main(void)
 		cmocka_unit_test(times_are_right_or_unknown_after_losses),
 		cmocka_unit_test(time_is_left_out_if_it_is_not_known),
 		cmocka_unit_test(failure_of_writing_is_reported),
+		cmocka_unit_test(a_long_history_forgets_and_stays_exact),
 	};
 
 	test_random_init();

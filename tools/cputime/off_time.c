@@ -6,7 +6,7 @@
 
 #include "cputime/off_time.h"
 
-/* Limit of the times off CPU in memory, at 32 bytes each */
+/* Default limit of the times off CPU in memory, at 32 bytes each */
 #define KEPT_MAX	(4u << 20)
 
 #define STILL_OFF	UINT64_MAX
@@ -200,7 +200,7 @@ int history_settle(struct history *h, uint64_t ns)
 		err = take_turn(h, &h->turns[done++]);
 	h->nr -= done;
 	memmove(h->turns, h->turns + done, h->nr * sizeof(*h->turns));
-	if (h->kept > KEPT_MAX)
+	if (h->kept > (h->kept_max ? h->kept_max : KEPT_MAX))
 		forget(h);
 	return err;
 }
@@ -221,11 +221,18 @@ static size_t gaps_before(const struct track *t, uint64_t ns)
 	return low;
 }
 
-/* Returns the sum of the first @nr gaps. *@holes: the number of unknown ones among them */
+/*
+ * Returns the sum of the gaps before the one at index @nr, including those that forget() has dropped.
+ * *@holes: the number of unknown ones among them
+ */
 static uint64_t sum_of(const struct track *t, size_t nr, uint32_t *holes)
 {
 	const struct gap *last = nr ? &t->of[nr - 1] : NULL;
 
+	if (nr < t->nr) {
+		*holes = t->of[nr].holes;
+		return t->of[nr].before;
+	}
 	*holes = last ? last->holes + last->unknown : 0;
 	return last ? last->before + (last->to - last->from) : 0;
 }

@@ -23,6 +23,7 @@ struct history {
 	size_t nr, room;
 	struct fxt_table threads;	/* tid + 1: .a struct track */
 	size_t kept;		/* number of times off CPU in memory, of all threads */
+	size_t kept_max;	/* limit of @kept; 0: 4 million */
 	uint64_t order;
 	struct window *losses;	/* in order, disjoint */
 	size_t nr_losses, room_losses;
