@@ -121,7 +121,10 @@ static inline bool at_part_full(struct at_part *part, int err)
 	return true;
 }
 
-/* Must a full message be sent? If not, the caller cancels it. */
+/*
+ * Is a full message to be sent? If it has no item, or if the buffer had less room than a message
+ * may need, the caller cancels it, and the items go into the next buffer.
+ */
 static inline bool at_part_ends(const struct at_part *part)
 {
 	return part->whole && part->n > part->first;

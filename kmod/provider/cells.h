@@ -26,9 +26,9 @@ struct pid;
 /**
  * struct at_cells - a provider's cells
  * @nr: number of pages in @page; changed under slots_lock
- * @needed: threads that needed a cell since ended threads were last looked for; under
- *	slots_lock
- * @in_use: cells that were in use after ended threads were last looked for; under slots_lock
+ * @needed: number of threads that needed a cell after the last search for cells of ended
+ *	threads; under slots_lock
+ * @in_use: number of cells in use after that search; under slots_lock
  * @page: the pages in the order of their allocation
  */
 struct at_cells {

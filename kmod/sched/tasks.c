@@ -549,7 +549,10 @@ static void at_tasks_fn(struct work_struct *work)
 		at_tasks_look(s);
 		at_session_put(s);
 	}
-	/* A member that left since @left was read has queued this work again. */
+	/*
+	 * Store the count of departures that this round began with, not the present one: a member
+	 * that left during the round has queued this work again.
+	 */
 	WRITE_ONCE(at_left_done, left);
 }
 

@@ -80,7 +80,7 @@ static struct notifier_block at_session_pm_block = {
 
 static u32 at_generations = ASYNCTRACE_GATE_ATTACH;
 
-/* Skip values reserved as gate states. */
+/* A provider's gate holds a generation or a state: skip the values of the states. */
 u32 at_next_generation(void)
 {
 	lockdep_assert_held(&at_lock);

@@ -416,7 +416,10 @@ static void note_held(void)
 
 /* --- a round --------------------------------------------------------------------------------- */
 
-/* Resets the counters of the living providers, which do not write now. */
+/*
+ * Resets what the last round left in shared memory. Writers that still live have stopped writing
+ * before. Waits until they have seen that they may write again.
+ */
 static void forget_round(void)
 {
 	for (int i = 0; i <= CAST_OBSERVER; i++)

@@ -8,7 +8,7 @@
 #define SALT	0x12345u
 #define OTHER	0x54321u	/* of another process */
 
-/* First words of arguments with the kernel's names */
+/* First word of an argument of a scheduling record. @name: STR_@name is the argument's name */
 #define ID(name, salt)	\
 	(ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT64, 2, ASYNCTRACE_FXT_STR_##name, salt))
 #define U32(name, v)	\

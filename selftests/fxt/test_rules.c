@@ -377,7 +377,7 @@ static struct fxt_check *check_words(const struct words *b, const char *expect, 
 	return c;
 }
 
-/* Counts the broken rules other than @rule. */
+/* Counts and prints the rules that are not as expected: @rule is broken, and no other one. */
 static unsigned int others(const struct fxt_check *c, enum fxt_rule rule, const char *name)
 {
 	unsigned int n = 0;

@@ -54,7 +54,10 @@ static void switches(void)
 	check(!at_loop_disable(&loop));
 	check(at_loop_enable(&loop));
 	check(!at_loop_enable(&loop));
-	/* The wait before the first round was not measured, and the last round has not ended. */
+	/*
+	 * This round has no delay: its wait began before the meter was enabled. A delay counts when
+	 * the next round's wait begins.
+	 */
 	round_of(0, 0);
 	check(!at_loop_delays(&loop).count);
 	round_of(0, 0);

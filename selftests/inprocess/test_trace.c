@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * at_trace_start() and at_trace_stop(): descriptors that processes share, threads that are
- * cancelled in them, signals raised by writing, and fork() with an allocator that has no handler of
- * fork(), as those of sanitizers
+ * cancelled inside these functions, signals raised by writing, and fork() with an allocator that
+ * has no fork handler (those of sanitizers have none)
  */
 #include <errno.h>
 #include <fcntl.h>

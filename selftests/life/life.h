@@ -24,7 +24,7 @@
  * @module: the module records the processes; otherwise each process traces itself
  * @processes: number of elements of @process in use
  * @threads: number of threads that the trace of process 0 must have; 0: not tested
- * @may_drop: the accounting may have dropped records
+ * @may_drop: records may be dropped; they must be counted as dropped
  * @error: result that at_trace_stop() must have
  * @failed: description of the first failure, or ""
  * @skipped: reason why this machine cannot run the case, or ""

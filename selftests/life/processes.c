@@ -26,7 +26,7 @@
 #define WRITERS	4
 #define NOBODY	65534
 
-/* --- threads that write meanwhile ---------------------------------------------------------- */
+/* --- threads that write while the process changes -------------------------------------------- */
 
 static bool stop_writers;
 static uint32_t writing;

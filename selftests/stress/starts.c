@@ -303,7 +303,7 @@ static void room(void)
 					 ASYNCTRACE_DISPOSITION_RETAIN);
 		write_some(4000);
 		run_stop(&run);
-		/* The second clear happens before the session is read. */
+		/* Do not read after run 1, so that the clear of run 2 finds unread records. */
 		if (i != 1)
 			rd_drain(&run.rd);
 		sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, 0);

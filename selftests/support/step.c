@@ -7,10 +7,10 @@
  * also written at the end of a sub-buffer and into a full ring. Then another writer goes on in the
  * same ring.
  *
- * A critical section cannot be stepped through, because each stop restarts it. Therefore the
- * kernel does not know the victim's struct rseq; what the victim leaves in memory at each
- * instruction is the same. Then each instruction of a section is reached once more with a
- * registered struct rseq and a breakpoint.
+ * The kernel restarts a critical section at each stop, so the section cannot be stepped through.
+ * For stepping, the victim's struct rseq is therefore not registered with the kernel. At each
+ * instruction the victim leaves the same in memory as with a registered one. Then each instruction
+ * of a section is reached once more with a registered struct rseq and a breakpoint.
  *
  * Without rseq (GLIBC_TUNABLES=glibc.pthread.rseq=0, or no trusted counter) the tests step
  * through the code that holds the fallback ring's lock.

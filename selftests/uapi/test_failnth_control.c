@@ -162,7 +162,10 @@ static int list(uint8_t cmd)
 {
 	struct raw_nl *by = &nl;
 
-	/* A dump that was interrupted leaves its socket busy: use a new socket. */
+	/*
+	 * If @nl has been used, an earlier dump may have been interrupted there, and the kernel
+	 * refuses another dump on that socket. @ctl is not used for dumps.
+	 */
 	if (nl.seq)
 		by = &ctl;
 	raw_nl_begin(by, cmd, NLM_F_DUMP);
@@ -405,7 +408,10 @@ static int subscribe_to_none(void)
 	return subscribe_to(0, 0);
 }
 
-/* The subscription is in effect. If its answer was lost, the request has been repeated. */
+/*
+ * Tests that the subscription is in effect. @refused does not matter: fail_every() repeats a
+ * request whose answer was lost.
+ */
 static void told(bool refused)
 {
 	struct notification note;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names for the reader of an ended session, while another session clears the provider's names, so
- * that the provider interns them anew
+ * Names for the reader of an ended session
  *
- * The module keeps the names that ended sessions need: once for all of them, charged to one of
- * them, and not more than the provider has pages for.
+ * Another session clears the provider's names, and the provider interns its names anew. The module
+ * keeps the old names that ended sessions need. It keeps one copy for all these sessions and
+ * charges it to one of them. The copy has at most as many pages as the provider has for names.
  */
 #include <fcntl.h>
 #include <stdbool.h>

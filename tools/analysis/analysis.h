@@ -326,7 +326,7 @@ struct analysis_totals {
 struct analysis_sink {
 	int (*operation)(void *arg, const struct analysis_operation *op);
 	int (*loss)(void *arg, const struct analysis_loss *loss);
-	/* Called after all other rows. */
+	/* Called at the end of the analysis, once for each thread. */
 	int (*thread)(void *arg, const struct analysis_thread_row *row);
 	int (*wakeup)(void *arg, const struct analysis_wakeup *wakeup);
 	int (*wait)(void *arg, const struct analysis_wait *wait);
@@ -477,7 +477,8 @@ struct analysis_thread_state {
 	bool woken;		/* a wakeup came while it ran */
 	bool followed;		/* all its switches are recorded */
 	bool entered;		/* it has entered an operation, or left one */
-	bool shown;		/* a scheduling record had an operation of the thread */
+	bool shown;		/* a scheduling record named an operation of the thread, with or
+				   without an event that entered it */
 	uint64_t operation;	/* id of its operation, if .entered; 0: it works on none */
 	uint64_t newest;	/* begin of the newest operation with this id on which it works;
 				   0: of none */

@@ -47,9 +47,9 @@ enum ftrace_which {
 };
 
 /**
- * struct ftrace_instance - an instance of the kernel, with a buffer for each CPU
- * @tracefs: handle of the library; NULL: the instance is not needed
- * @cpus: accounts
+ * struct ftrace_instance - an ftrace instance: a directory in tracefs with its own buffers
+ * @tracefs: handle of libtracefs; NULL: the instance is not needed
+ * @cpus: for each CPU, what was read and lost
  */
 struct ftrace_instance {
 	struct tracefs_instance *tracefs;

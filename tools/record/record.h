@@ -255,8 +255,8 @@ int record_exit_status(int status);
 
 /* hidden.c */
 /*
- * Returns why the provider that the command becomes is hidden from this user; NULL: no reason
- * is known.
+ * @path: the command's program, which is a provider once it runs. Returns the reason why the module
+ * hides that provider from this user; NULL: no reason is known.
  */
 const char *record_hidden(const char *path);
 

@@ -284,7 +284,10 @@ int record_rest_throttling(struct recorder *r)
 	return read_counts(r);
 }
 
-/* Samples that the composer does not take are later than all records, so no record needs them. */
+/*
+ * Composes the last samples. The composer leaves out samples that are later than all records,
+ * because no record needs them. record_free_throttling() drops these.
+ */
 int record_finish_throttling(struct recorder *r)
 {
 	int err = record_rest_throttling(r);

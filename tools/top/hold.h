@@ -2,8 +2,8 @@
 /*
  * Computes how long records are held back before they are analysed. A record may be read after
  * later ones of other rings. A complete duration is written at its end, but begins before the
- * events that it encloses. So a record still waits after all records up to its time have been read:
- * for the longest duration of the last minute, and a margin.
+ * events that it encloses. So a record waits until records have been read that are later by the
+ * longest complete duration of the last minute, and a margin.
  */
 #ifndef TOP_HOLD_H
 #define TOP_HOLD_H

@@ -14,7 +14,7 @@
 /* Print line 0 or 1 of the head. @source: name of the source */
 void lines_head(FILE *f, const struct snapshot *s, const struct view *v, const char *source,
 		int line);
-/* Prints the reasons why the answer is incomplete; nothing if it is complete. */
+/* Prints why the snapshot is incomplete; nothing if it is complete. */
 void lines_warning(FILE *f, const struct snapshot *s);
 /* @width: columns of the terminal for the type */
 void lines_types_title(FILE *f, int width);

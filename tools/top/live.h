@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Analyses a trace while it is written: takes records, and yields numbers of operations.
+ * Analyses a trace while it is written: takes records, and yields statistics of operations.
  *
  * words -> reader (tools/fxt) -> engine (tools/analysis) -> types (tally.h)
- * \-> open operations (open.h), at once
+ *                            \-> open operations (open.h), without waiting for the engine
  */
 #ifndef TOP_LIVE_H
 #define TOP_LIVE_H

@@ -18,10 +18,10 @@ unsigned int atc_name_index(struct at_compose *c, const char *text);
 #define ATC_RING_TRACEPOINTS	(UINT16_MAX + 1)
 
 /*
- * The state of a thread that does not run, for later files
- *
- * @valid: a state is known, and no record shows its end; if false, only @came and @woken are valid
- * @left: records show the state since @since; if false, the caller has read the state
+ * struct atc_state - the last state of a thread that was not on a CPU. If the trace is split, the
+ * next file repeats it.
+ * @valid: the state is known and has not ended; if false, only @came and @woken are valid
+ * @left: a switch record showed the state; if false, the caller has read it from /proc
  * @since, @from, @until, @argument, @state, @off_cpu, @syscall: see struct at_compose_thread
  * @came: time of the last switch to the thread
  * @woken: time of the last wakeup of the thread
