@@ -53,7 +53,7 @@ static int at_release(struct inode *inode, struct file *f)
 	if (file->session)
 		at_session_unconsume(file->session);
 	if (p) {
-		/* at_provider_release() frees the inode that f_mapping belongs to. */
+		/* Restore f_mapping, because at_provider_release() frees its present inode. */
 		f->f_mapping = inode->i_mapping;
 		at_provider_release(p);
 	}

@@ -43,7 +43,7 @@ err_netlink:
 	at_netlink_exit();
 err_sessions:
 	at_sessions_exit();
-	flush_workqueue(at_wq);
+	at_quiesce_flush();
 err_sched:
 	at_sched_exit();
 err_mapping:
@@ -64,16 +64,16 @@ static void __exit at_exit(void)
 	at_netlink_exit();
 	at_sessions_exit();
 	/*
-	 * Flush the queue instead of draining it: probes and timers may still queue work,
+	 * Flush the queues instead of draining them: probes and timers may still queue work,
 	 * which a draining workqueue rejects.
 	 */
-	flush_workqueue(at_wq);
+	at_quiesce_flush();
 	/* Flush twice: a zap waits for writers asynchronously and may queue one more zap. */
 	flush_workqueue(at_zap_wq);
 	at_quiesce_wait();
 	flush_workqueue(at_zap_wq);
 	at_quiesce_wait();
-	flush_workqueue(at_wq);
+	at_quiesce_flush();
 	at_sched_exit();
 	at_mapping_exit();
 	at_quiesce_exit();

@@ -21,6 +21,7 @@
 #include "base/race.h"
 
 struct workqueue_struct *at_wq;
+struct workqueue_struct *at_user_wq;
 struct workqueue_struct *at_zap_wq;
 static struct workqueue_struct *at_switch_wq;
 
@@ -165,21 +166,34 @@ int at_quiesce_init(void)
 	at_wq = alloc_workqueue("asynctrace", WQ_UNBOUND, 0);
 	if (!at_wq)
 		return -ENOMEM;
+	at_user_wq = alloc_workqueue("asynctrace_user", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	if (!at_user_wq)
+		goto err_wq;
 	at_zap_wq = alloc_workqueue("asynctrace_zap", WQ_UNBOUND, WQ_MAX_ACTIVE);
 	if (!at_zap_wq)
-		goto err_wq;
+		goto err_user_wq;
 	/* High priority, so that a busy CPU does not delay the release of ring memory. */
 	at_switch_wq = alloc_workqueue("asynctrace_switch", WQ_HIGHPRI | WQ_PERCPU, 0);
 	if (at_switch_wq)
 		return 0;
 	destroy_workqueue(at_zap_wq);
+err_user_wq:
+	destroy_workqueue(at_user_wq);
 err_wq:
 	destroy_workqueue(at_wq);
 	return -ENOMEM;
 }
 
+/* Wait for the work that sessions have queued, and for the work that it queues. */
+void at_quiesce_flush(void)
+{
+	flush_workqueue(at_user_wq);
+	flush_workqueue(at_wq);
+}
+
 void at_quiesce_exit(void)
 {
+	destroy_workqueue(at_user_wq);
 	destroy_workqueue(at_zap_wq);
 	destroy_workqueue(at_wq);
 	destroy_workqueue(at_switch_wq);

@@ -45,10 +45,16 @@ void at_quiesce(struct at_quiesce *q);
 void at_quiesce_wait(void);
 
 int at_quiesce_init(void);
+void at_quiesce_flush(void);
 void at_quiesce_exit(void);
 
-/* For work that must not delay a caller */
+/*
+ * For work that must not delay a caller. It must not wait for memory of a user's cgroup: if many
+ * items waited, those of other users could not run.
+ */
 extern struct workqueue_struct *at_wq;
+/* For work of sessions of unprivileged users, which may wait for memory of their cgroups */
+extern struct workqueue_struct *at_user_wq;
 /*
  * For removing pages from address spaces. This work must not delay at_wq, because it takes long
  * if a provider has many forked children.

@@ -33,7 +33,7 @@ enum at_fix {
 	AT_FIX_RANGES,		/* a range is not reused before its writers have left */
 	AT_FIX_CLEARING,	/* a ring is not read while it is being cleared */
 	AT_FIX_PROBES,		/* reading a session to its end waits for probes */
-	AT_FIX_NAMES,		/* names that were saved during a read are read again */
+	AT_FIX_NAMES,		/* if names are saved while they are read, they are read again */
 	AT_FIXES,
 };
 

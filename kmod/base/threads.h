@@ -20,13 +20,13 @@
 #define AT_THREADS_BEGINS	64
 
 /**
- * struct at_threads - a walk; set @pid, and the rest to 0
+ * struct at_threads - state of a walk; the caller sets @pid, and all other fields to 0
  * @pid: the process
- * @t: the present thread
+ * @t: the thread visited last
  * @n: number of threads visited
- * @begins: number of times that the walk began: it begins anew if @t ends between two RCU
+ * @begins: number of times that the walk began. It begins anew if @t ends between two RCU
  *	sections
- * @cut: the walk has not visited all threads
+ * @cut: the walk gave up at AT_THREADS_BEGINS, before it had visited all threads
  */
 struct at_threads {
 	struct pid *pid;
@@ -56,7 +56,10 @@ static inline struct task_struct *at_threads_next(struct at_threads *w)
 		rcu_read_unlock();
 		cond_resched();
 		rcu_read_lock();
-		/* If the thread is still in the list, it is freed after this RCU section. */
+		/*
+		 * The reference is not needed any more: a thread that is still in the list is
+		 * not freed before this RCU section ends.
+		 */
 		alive = pid_alive(t);
 		put_task_struct(t);
 		t = alive ? t : NULL;

@@ -137,7 +137,10 @@ static struct at_strings *at_known_parse(const struct nlattr *attrs, int len,
 	return known;
 }
 
-/* Swap *@known with the earlier announcement of @file's provider, which the caller must drop. */
+/*
+ * Swap *@known with the earlier announcement of @file's provider. On success and on failure, the
+ * caller must drop its reference to *@known.
+ */
 static int at_known_set(struct at_file *file, struct at_strings **known)
 {
 	struct at_provider *p = file ? file->provider : NULL;

@@ -126,8 +126,8 @@ static bool at_subscriber_wants(const struct at_subscriber *sub, const struct at
 	if (ev->provider && !at_provider_visible(ev->provider, &sub->caller))
 		return false;
 	/*
-	 * A notification of another kind concerns a session, which the subscriber must be able
-	 * to see.
+	 * All kinds but PROVIDER_CAME and PROVIDER_WENT concern a session. The subscriber must
+	 * be able to see the session.
 	 */
 	if (!sees && !(ev->kind & of_provider))
 		return false;
@@ -323,14 +323,15 @@ static void at_notify_full_rings(const struct at_session *s, const struct at_mem
 
 	for (ev.ring = 0; ev.ring < r->nr && s->state == state; ev.ring++) {
 		struct at_uring *ring = &r->ring[ev.ring];
+		const bool fallback = ev.ring == r->nr - 1;
 		u64 taken, linear;
 
 		if (!READ_ONCE(ring->touched))
 			continue;
 		taken = max(READ_ONCE(ring->reading.cursor.taken), READ_ONCE(ring->clear.taken));
-		linear = at_pos_linear(at_rings_position(r, ev.ring), ev.ring == r->nr - 1);
+		linear = at_pos_linear(at_rings_position(r, ev.ring), fallback);
 		/* Clamp the user-writable position: a correct writer stays within the limit. */
-		linear = min(linear, at_ring_limit(&r->geometry, taken));
+		linear = min(linear, at_ring_limit(&r->geometry, taken, fallback));
 		ev.position = round_down(linear, r->geometry.sub_words);
 		if (ev.position <= max(ring->saved, taken))
 			continue;

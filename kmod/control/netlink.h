@@ -62,7 +62,7 @@ struct at_dump {
 static inline struct at_dump *at_dump(struct netlink_callback *cb)
 {
 	BUILD_BUG_ON(sizeof(struct at_dump) > sizeof(cb->ctx));
-	/* A session has six lists. */
+	/* .part must be able to count the items of all six lists of a session. */
 	BUILD_BUG_ON(6 * ASYNCTRACE_CATEGORIES_MAX > U16_MAX);
 	return (struct at_dump *)cb->ctx;
 }
@@ -104,14 +104,17 @@ static inline struct at_part at_part_of(struct sk_buff *skb, unsigned int start,
 	};
 }
 
-/* Begin an item. Returns true if an earlier message has it. */
+/* Begin an item. Returns true if an earlier message has the item, so the caller must skip it. */
 static inline bool at_part_has(struct at_part *part)
 {
 	part->item = skb_tail_pointer(part->skb);
 	return part->n++ < part->first;
 }
 
-/* End an item. If it did not fit (@err) or exceeds the end, remove it and return true. */
+/*
+ * End an item. @err: nonzero if the buffer had no room for it. Removes the item and returns true
+ * if it did not fit into the buffer or goes beyond part->end.
+ */
 static inline bool at_part_full(struct at_part *part, int err)
 {
 	if (!err && part->skb->len <= part->end)
@@ -122,8 +125,9 @@ static inline bool at_part_full(struct at_part *part, int err)
 }
 
 /*
- * Is a full message to be sent? If it has no item, or if the buffer had less room than a message
- * may need, the caller cancels it, and the items go into the next buffer.
+ * After an item did not fit: returns true if the message must be sent with the items before.
+ * Returns false if it has none, or if the buffer had less room than a message may need. Then the
+ * caller must cancel the message, and its items go into the next buffer.
  */
 static inline bool at_part_ends(const struct at_part *part)
 {

@@ -75,7 +75,10 @@ static void at_kring_stats(struct at_session *s, struct at_kring *r, u32 cpu, u3
 	st->ring = cpu;
 	st->kind = kind;
 	st->committed = at_source_now(&src, &pos);
-	/* A snapshot has no cursor of its own in rings of names: names go to a table. */
+	/*
+	 * During a snapshot, the consumer's cursor of a ring of events is in .kept. A snapshot does
+	 * not replace the cursors of rings of names, because names are read into a table.
+	 */
 	if (s->snapshot && kind == ASYNCTRACE_RING_KIND_SCHED)
 		c = &r->kept.cursor;
 	at_cursor_stats(s, c, &src, &r->clear, st);
@@ -203,7 +206,9 @@ u32 at_session_folds(struct at_session *s)
 int at_session_rings(struct at_session *s, struct at_ring_walk *at,
 		     int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
 {
-	/* Excludes the begin and the end of a snapshot, which has ledgers of its own. */
+	/*
+	 * A snapshot saves and restores the cursors of the ledgers. It must not begin or end now.
+	 */
 	if (mutex_lock_killable(&s->request_lock))
 		return -EINTR;
 	if (!at->member) {

@@ -384,7 +384,7 @@ void at_dump_next(struct at_dump *dump)
 	at_strings_put(dump->list);
 	dump->list = NULL;
 	dump->part = 0;
-	/* No object has the id 0. */
+	/* With @one, the dump ends here: no object has the id 0. */
 	dump->id = dump->one ? 0 : dump->id + 1;
 }
 
@@ -482,9 +482,9 @@ struct at_ring_dump {
 };
 
 /*
- * Sequence number of a dump of rings. It changes when a provider is added to the sums: then
- * messages have NLM_F_DUMP_INTR, as its records may be in two messages or in none. Must not
- * be 0, see genl_dump_check_consistent().
+ * Sequence number of a dump of rings. It changes when the counts of a provider are added to
+ * the sums. Then messages have NLM_F_DUMP_INTR, because the dump may have these counts twice
+ * or not at all. Must not be 0, see genl_dump_check_consistent().
  */
 static u32 at_ring_dump_seq(struct at_session *s)
 {

@@ -4,10 +4,10 @@
  * it has ended, or if it has executed another program. The provider lives on when a child that
  * shares its mm by vfork(2) or clone(2) executes a program.
  *
- * No probe reports that an untraced thread leaves. So threads that have left are looked for when
- * no cell is free, and enough threads have needed a cell since the last look. A traced task may
- * switch once more after its thread id was freed. Its entry in the table of tasks holds the cell
- * until no probe can find the entry.
+ * No probe reports that an untraced thread leaves. So at_cells_reuse() looks for threads that have
+ * left when no cell is free and enough threads have needed a cell since the last look. A traced
+ * task may switch once more after its thread id was freed. Its entry in the table of tasks holds
+ * the cell until no probe can find the entry.
  */
 #include <linux/bitmap.h>
 #include <linux/kref.h>
@@ -187,7 +187,7 @@ static bool at_cells_reuse(struct at_provider *p, bool full)
 }
 
 /*
- * Add a page if there are @nr pages. If there are more, another thread has just added a page,
+ * Add a page, unless there are more than @nr pages: then another thread has just added a page,
  * which has free cells. Returns false if the provider has all pages, or there is no memory.
  */
 static bool at_cells_grow(struct at_provider *p, u32 nr)

@@ -208,7 +208,7 @@ struct at_provider *at_walk_next(struct at_walk *w)
 		return NULL;
 	for (;;) {
 		p = at_walk_step(w);
-		/* The key of the step may point to the name of the last provider. */
+		/* Put the last provider only after the step, whose key may point to its name. */
 		if (w->at)
 			at_provider_put(w->at);
 		w->at = p;

@@ -26,8 +26,8 @@
 /* Salts that are kept for one process. */
 #define AT_SALTS_KEPT	8
 /*
- * A turn ends when this number of salts has begun to rest in it. Then the salts that began to rest
- * in the turn before may be given again.
+ * Time is divided into turns. A turn ends when this number of salts has begun to rest in it. Then
+ * the salts of the turn before stop resting.
  */
 #define AT_SALTS_TURN	BIT(18)
 
@@ -80,9 +80,9 @@ static void at_salt_end(struct at_salt *salt, struct hlist_head *ended)
 }
 
 /*
- * Among the kept salts in the bucket of @mm, end those of ended processes, and those that the
- * process of @mm has in excess. Each salt that is kept causes a look at its bucket, so the number
- * of ended processes that the table refers to does not grow with the number of processes.
+ * In the bucket of @mm in the table of kept salts, end the salts of ended processes, and those of
+ * @mm beyond AT_SALTS_KEPT. This is called whenever a salt is added to the bucket. So salts of
+ * ended processes, which pin their mm, do not accumulate.
  */
 static void at_salts_look(const struct mm_struct *mm, struct hlist_head *ended)
 {
@@ -118,7 +118,7 @@ static struct at_salt *at_salt_share(u32 nr)
 /* Give a salt the number @nr. Returns -EBUSY if another salt has the number, or if it rests. */
 static int at_salt_take(struct at_salt *salt, u32 nr)
 {
-	/* This may release the array's lock. */
+	/* Insert before the check for rest: __xa_insert() may release the array's lock. */
 	int err = __xa_insert(&at_salts, nr, salt, GFP_KERNEL);
 
 	if (err)
@@ -136,7 +136,7 @@ static int at_salt_take_any(struct at_salt *salt)
 	int err, wraps = 0;
 
 	do {
-		/* This may release the array's lock. */
+		/* Allocate before the check for rest: this may release the array's lock. */
 		err = __xa_alloc_cyclic(&at_salts, &salt->nr, salt, XA_LIMIT(AT_ID_MIN, AT_ID_MAX),
 					&at_salt_next, GFP_KERNEL);
 		if (err < 0)

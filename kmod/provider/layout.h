@@ -24,10 +24,10 @@
 /* Capacity of the durable ring */
 #define AT_DURABLE_WORDS	((ASYNCTRACE_DURABLE_SIZE - ASYNCTRACE_LINE) / sizeof(u64))
 
-/* Most pages that a provider may map */
+/* Maximum number of pages that a provider may map */
 #define AT_PAGES_MAX	BIT_ULL(31)
 
-/* Most cells of a provider. Threads in excess have none. */
+/* Maximum number of cells of a provider. Threads beyond this number have no cell. */
 #define AT_CELLS_MAX	16384
 #define AT_CELL_PAGES	(AT_CELLS_MAX * sizeof(struct asynctrace_cell) / PAGE_SIZE)
 
@@ -43,8 +43,8 @@
 
 struct at_layout {
 	u32 nr_rings;		/* CPU rings; the fallback ring comes after them */
-	u32 limits;		/* byte offset in the control area of the first of two arrays */
-	u32 categories;		/* byte offset of the first of two copies */
+	u32 limits;		/* byte offset in the control area of the limits of range 0 */
+	u32 categories;		/* byte offset in the control area of the wanted categories */
 	u32 control_pages;
 	u32 header_pages;	/* of one range */
 	u32 durable_pages;

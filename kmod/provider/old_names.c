@@ -21,8 +21,8 @@
 #define AT_GFP	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 
 /*
- * The empty copy, used if there were no names or no memory for a copy. Names of another
- * generation must not be reported in its place.
+ * The empty copy, used if there were no names or no memory for a copy. For a session without any
+ * copy, the names in the ring would be reported, which may be of a later generation.
  */
 static struct at_names at_names_none = { .ref = KREF_INIT(1) };
 

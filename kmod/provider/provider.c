@@ -45,6 +45,9 @@ DEFINE_SPINLOCK(at_lock);
 static DEFINE_XARRAY_ALLOC1(at_files);
 /* Live providers by process; under at_lock */
 static DEFINE_HASHTABLE(at_parts, 10);
+/* If a process has more threads, assume that they run on all CPUs. */
+#define AT_CPUS_THREADS	1024
+
 /* Live providers by id. The id of an ended provider stays reserved until the provider is freed. */
 static DEFINE_XARRAY_ALLOC(at_provider_ids);
 static u32 at_provider_next_id = AT_ID_MIN;
@@ -193,7 +196,7 @@ static void at_provider_end_fn(struct work_struct *work)
 
 static u32 at_durable_generations;
 
-/* Skip 0, the generation in a page that has not been written. */
+/* Skip 0: a page that has not been written has generation 0. */
 static u32 at_next_durable(void)
 {
 	lockdep_assert_held(&at_lock);
@@ -213,7 +216,10 @@ void at_provider_clear_names(struct at_provider *p)
 	struct page *page;
 
 	at_names_keep(p);
-	/* Pairs with the read barrier in at_tell_strings(): the names were copied before. */
+	/*
+	 * Order the copy of the names before the new generation. Pairs with the read barrier in
+	 * at_tell_strings().
+	 */
 	smp_store_release(&p->control->durable_generation, generation);
 	/*
 	 * Pairs with the barrier in at_fault_durable(): either that function sees the new
@@ -380,6 +386,8 @@ static struct at_provider *at_provider_make(const struct at_provider_args *args,
 				      GFP_KERNEL);
 	if (err >= 0)
 		return p;
+	/* xa_alloc_cyclic() may have stored an id that it could not take. */
+	p->id = 0;
 	if (err == -EBUSY)
 		err = -ENOSPC;
 	if (err == -ENOSPC)
@@ -507,7 +515,10 @@ void at_provider_end(struct at_provider *p)
 	list_del_init(&p->vacant);
 	if (m)
 		at_member_leave(m);
-	/* A session that lost the provider to a privileged session waits for its end, too. */
+	/*
+	 * A session that lost the provider to a privileged session also waits until the provider
+	 * ends.
+	 */
 	list_for_each_entry(each, &p->members, of_provider)
 		if (each == m || each->gone)
 			at_member_gone(each);
@@ -583,11 +594,11 @@ void at_provider_cpus(const struct at_provider *p, struct cpumask *cpus)
 	 */
 	smp_mb();
 	rcu_read_lock();
-	while (!READ_ONCE(p->others) && (t = at_threads_next(&walk)))
+	while (!READ_ONCE(p->others) && walk.n < AT_CPUS_THREADS && (t = at_threads_next(&walk)))
 		if (at_task_runs(t))
 			cpumask_set_cpu(task_cpu(t), cpus);
 	rcu_read_unlock();
-	if (READ_ONCE(p->others) || walk.cut)
+	if (READ_ONCE(p->others) || walk.cut || walk.n >= AT_CPUS_THREADS)
 		cpumask_copy(cpus, cpu_possible_mask);
 }
 

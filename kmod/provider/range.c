@@ -26,7 +26,7 @@ static void at_range_zap(struct at_range *range)
  * at_range_rings - find the rings that a fault maps
  * @range: the range; its zap_sem is held
  *
- * Return: the rings; NULL: map the sink, and the range is dirty from now on.
+ * Return: the rings; NULL if the fault must map the sink. The range is then marked dirty.
  */
 struct at_rings *at_range_rings(struct at_range *range)
 {
@@ -178,7 +178,8 @@ bool at_range_start(struct at_range *range, struct at_rings *rings)
 		u32 i;
 
 		for (i = 0; i < rings->nr; i++)
-			WRITE_ONCE(limit[i], at_ring_limit(&rings->geometry, 0));
+			WRITE_ONCE(limit[i],
+				   at_ring_limit(&rings->geometry, 0, i == rings->nr - 1));
 		range->rings = rings;
 		range->live = true;
 	}

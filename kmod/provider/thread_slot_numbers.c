@@ -338,8 +338,10 @@ void at_slots_destroy(struct at_provider *p)
 	unsigned long i;
 
 	/* No thread can find the slots any more, so free them without a grace period. */
-	xa_for_each(&p->slots, i, slot)
+	xa_for_each(&p->slots, i, slot) {
 		at_slot_free(&slot->rcu);
+		cond_resched();
+	}
 	xa_destroy(&p->slots);
 	xa_destroy(&p->slot_of);
 }

@@ -12,7 +12,7 @@
 
 #include "ring/cursor.h"
 
-/* Tries of at_source_now() if writers wrap around meanwhile */
+/* Maximum number of attempts of at_source_now(); an attempt fails if writers wrap around */
 #define AT_NOW_TRIES		16
 
 /* The smallest record consists of a header and a timestamp. */

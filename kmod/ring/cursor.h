@@ -96,8 +96,8 @@ static inline u64 at_cursor_accounted(const struct at_cursor *c)
 }
 
 /*
- * Returns the number of committed records for a ledger: at least those accounted for, because a
- * provider may later claim fewer.
+ * Returns the number of committed records to report. A provider may claim fewer records than the
+ * cursor has already accounted for: then returns the number of accounted records.
  */
 static inline u64 at_cursor_committed(const struct at_cursor *c, u64 claimed)
 {

@@ -54,12 +54,18 @@ static inline u32 at_pos_count(u64 pos)
 	return pos >> ASYNCTRACE_POS_BITS;
 }
 
-/* The linear offset up to which writers may enter sub-buffers after @taken words were read. */
-static inline u64 at_ring_limit(const struct at_geometry *g, u64 taken)
+/*
+ * The linear offset up to which writers may enter sub-buffers after @taken words were read. Behind
+ * the last sub-buffer that a position can express, records are dropped and counted. That is after 2
+ * PiB in the ring of a CPU, and after 512 GiB in the fallback ring.
+ */
+static inline u64 at_ring_limit(const struct at_geometry *g, u64 taken, bool fallback)
 {
+	u64 end = at_pos_linear(U64_MAX, fallback) + 1 - g->sub_words;
+
 	if (g->circular)
-		return U64_MAX;
-	return taken / g->sub_words * g->sub_words + at_ring_words(g);
+		return end;
+	return min(end, taken / g->sub_words * g->sub_words + at_ring_words(g));
 }
 
 #endif /* AT_GEOMETRY_H */

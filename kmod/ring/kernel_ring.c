@@ -14,7 +14,7 @@
  * @g: size of the ring
  * @sharing: counts of the members that share the ring
  * @spares: spares to take the ring's memory from, when its CPU writes the first record
- * @foreign: tasks of no member are recorded in the ring, too
+ * @foreign: the ring also records tasks that belong to no member
  */
 void at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_geometry *g,
 		   const struct at_sharing *sharing, struct at_spares *spares, bool foreign)
@@ -30,7 +30,7 @@ void at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_
 	r->reserve = g->nsub / part * g->sub_words;
 	r->geometry = *g;
 	r->ring_mask = at_ring_words(g) - 1;
-	r->limit = at_ring_limit(g, 0);
+	r->limit = at_ring_limit(g, 0, false);
 }
 
 void at_kring_destroy(struct at_kring *r)

@@ -99,7 +99,9 @@ static void at_spares_fill_fn(struct work_struct *work)
 
 static void at_spares_low(struct irq_work *work)
 {
-	queue_work(at_wq, &container_of(work, struct at_spares, low)->fill);
+	struct at_spares *sp = container_of(work, struct at_spares, low);
+
+	queue_work(sp->wq, &sp->fill);
 }
 
 /**
@@ -107,17 +109,20 @@ static void at_spares_low(struct irq_work *work)
  * @sp: the spares; allocated by at_spares_prepare()
  * @words: size of each spare
  * @calm: number of spares to keep if no CPU has taken one for a second, at most AT_SPARES
+ * @wq: for the worker, which may wait for memory of @memcg
  * @memcg: memory cgroup to charge; must outlive the spares
  */
-void at_spares_init(struct at_spares *sp, u64 words, u32 calm, struct mem_cgroup *memcg)
+void at_spares_init(struct at_spares *sp, u64 words, u32 calm, struct workqueue_struct *wq,
+		    struct mem_cgroup *memcg)
 {
 	memset(sp, 0, sizeof(*sp));
 	sp->words = words;
 	sp->calm = calm;
+	sp->wq = wq;
 	sp->memcg = memcg;
 	/*
-	 * Hard interrupt context, because on PREEMPT_RT a real-time task on the CPU could keep
-	 * a softer irq_work from running.
+	 * Run in hard interrupt context: on PREEMPT_RT, a real-time task on the CPU could keep
+	 * another irq_work from running.
 	 */
 	sp->low = IRQ_WORK_INIT_HARD(at_spares_low);
 	INIT_WORK(&sp->fill, at_spares_fill_fn);
@@ -159,7 +164,7 @@ void at_spares_look(struct at_spares *sp)
 {
 	if (at_spares_calm(sp) && time_after(jiffies, READ_ONCE(sp->filled) + HZ) &&
 	    at_spares_nr(sp) != at_spares_target(sp))
-		queue_work(at_wq, &sp->fill);
+		queue_work(sp->wq, &sp->fill);
 }
 
 /**

@@ -34,6 +34,7 @@ struct mem_cgroup;
  * @failed: the last allocation failed; at_spares_look() retries
  * @low: queues the worker, because a probe must not wake a task
  * @fill: the worker, which allocates spares
+ * @wq: where @fill is queued, because it may wait for memory of @memcg
  * @memcg: memory cgroup that is charged, or NULL
  */
 struct at_spares {
@@ -47,10 +48,12 @@ struct at_spares {
 	bool failed;
 	struct irq_work low;
 	struct work_struct fill;
+	struct workqueue_struct *wq;
 	struct mem_cgroup *memcg;
 };
 
-void at_spares_init(struct at_spares *sp, u64 words, u32 calm, struct mem_cgroup *memcg);
+void at_spares_init(struct at_spares *sp, u64 words, u32 calm, struct workqueue_struct *wq,
+		    struct mem_cgroup *memcg);
 void at_spares_destroy(struct at_spares *sp);
 int at_spares_prepare(struct at_spares *sp);
 void at_spares_look(struct at_spares *sp);

@@ -30,9 +30,11 @@ static void at_rings_free(struct work_struct *work)
 	for (i = 0; i < r->nr; i++) {
 		if (!r->ring[i].pages)
 			continue;
-		for (j = 0; j < pages; j++)
+		for (j = 0; j < pages; j++) {
 			if (r->ring[i].pages[j])
 				put_page(r->ring[i].pages[j]);
+			cond_resched();
+		}
 		kvfree(r->ring[i].pages);
 	}
 	for (i = 0; i < r->nr_headers; i++)
@@ -238,7 +240,10 @@ void at_rings_sync_pages(struct at_rings *r)
 	for (i = 0; i < r->nr_headers; i++)
 		at_sync_page(r->headers[i]);
 	for (i = 0; i < r->nr; i++) {
-		/* A fault allocates without zap_sem: it may still add an array, but no page. */
+		/*
+		 * A page fault allocates the array without zap_sem. So an array may still
+		 * appear, but no pages in it.
+		 */
 		struct page **of = at_rings_pages(r, i);
 
 		for (j = 0; of && j < pages; j++)

@@ -128,9 +128,9 @@ struct at_ksched *at_ksched_new(struct at_session *s)
 	ks->plain = ks->foreign && !ks->ns;
 	ks->left = get_completed_synchronize_rcu();
 	at_spares_init(&ks->spares[AT_KRING_EVENTS], at_ring_words(&s->geometry), AT_EVENTS_CALM,
-		       s->memcg);
+		       at_session_wq(s), s->memcg);
 	at_spares_init(&ks->spares[AT_KRING_NAMES], at_ring_words(&at_names_geometry), AT_SPARES,
-		       s->memcg);
+		       at_session_wq(s), s->memcg);
 	old = set_active_memcg(s->memcg);
 	ks->cpu = alloc_percpu_gfp(struct at_kcpu, gfp);
 	ks->quick = alloc_percpu_gfp(struct at_kcpu *, gfp);
@@ -218,7 +218,10 @@ static void at_ksched_end_fn(struct work_struct *work)
 	struct at_ksched *ks = container_of(work, struct at_ksched, end_work);
 
 	at_tasks_forget(ks);
-	/* No probe makes the session an opener after the grace period of its last stop. */
+	/*
+	 * Wait until no probe can set at_attention.opener to the session any more: the grace
+	 * period began when the session was last stopped.
+	 */
 	cond_synchronize_rcu(READ_ONCE(ks->left));
 	at_probes_forget(ks);
 	/*

@@ -6,10 +6,10 @@
  * leaves preemption on. sched_waking is called from interrupts, sched_switch with the run
  * queue's lock held. Objects of a session are freed after a grace period of plain RCU, whose
  * readers include code with interrupts off. So probes use these objects with interrupts off
- * only, and at_assert_irqs_off() checks this. The probes of switches and wakeups need not turn
- * interrupts off, because the scheduler has done that, unless a task wakes itself. Probes wake
- * no task, allocate and free nothing. The probes of switches and wakeups take no lock that CPUs
- * share.
+ * only, and at_assert_irqs_off() checks this. For the probes of switches and wakeups, the
+ * scheduler has turned interrupts off. The exception is a task that wakes itself: see
+ * at_waking_self(). Probes wake no task, allocate and free nothing. The probes of switches and
+ * wakeups take no lock that CPUs share.
  *
  * Probes run at every switch and wakeup of the machine, so every instruction counts: see
  * make bench-icount. The fast path is a chain of leaf functions: find the tasks, find the
@@ -54,14 +54,18 @@ DEFINE_PER_CPU(struct at_attention, at_attention);
  * @pid: id of the task's process in that namespace
  * @comm: the name, in an array of at least ASYNCTRACE_COMM_LEN bytes
  * @flags: ASYNCTRACE_TASK_F_*
- * @payer: sharer that pays for the record; NULL: the account of tasks of no member
+ * @payer: sharer to charge for the record; NULL: charge the account of tasks that belong to
+ *	no member
  */
 void at_record_name(struct at_ksched *ks, const struct task_struct *task, s32 tid,
 		    s32 pid, const char *comm, u32 flags, const struct at_sharer *payer)
 {
 	const struct at_bill bill = { .of = { payer }, .nr = 1, .words = AT_NAME_WORDS };
 	struct at_kcpu *kc = at_this_kcpu(ks);
-	/* Read before the name: if the task is renamed meanwhile, the cache has an old key. */
+	/*
+	 * Read the key before the name. If the task is renamed in between, the cache gets the old
+	 * key, so the new name is recorded when the task is next seen.
+	 */
 	const u64 key = at_name_key(task);
 	struct asynctrace_task_name name = {
 		.tid = tid,
@@ -73,7 +77,7 @@ void at_record_name(struct at_ksched *ks, const struct task_struct *task, s32 ti
 	BUILD_BUG_ON(AT_NAME_WORDS > AT_SHARE_RECORD);
 	if (task->flags & PF_KTHREAD)
 		name.flags |= ASYNCTRACE_TASK_F_KTHREAD;
-	/* The task may be renamed meanwhile: @comm may lack a NUL, so the last byte stays 0. */
+	/* A rename during the copy may leave @comm without a NUL, so keep the last byte 0. */
 	memcpy(name.comm, comm, ASYNCTRACE_COMM_LEN - 1);
 	if (!at_kring_has_room(&kc->names, AT_NAME_WORDS) &&
 	    !at_share_room(&kc->names, AT_NAME_WORDS, &bill))
@@ -106,14 +110,15 @@ s32 at_foreign_tid_slow(struct at_ksched *ks, struct at_kcpu *kc,
 	if (named->task != at_task_key(task, tid))
 		at_record_name(ks, task, tid, pid, task->comm, 0, at_payer(by));
 	else if (named->name != at_name_key(task))
-		/* Tasks may rename themselves arbitrarily often: no member pays for that. */
+		/* Charge no member: a task may rename itself arbitrarily often. */
 		at_record_name(ks, task, tid, pid, task->comm, 0, NULL);
 	return tid;
 }
 
 /*
- * Find room for a switch on the slow path. The member of @prev pays, or else that of @next. If
- * @open, this payment covers the switch out of @next, too, which may concern no member.
+ * Find room for a switch on the slow path. Charges the member of @prev, or the member of @next if
+ * the quota of the first is used up. If @open, also charges the later switch out of @next, which
+ * may have no member to charge.
  */
 bool at_switch_room(struct at_ksched *ks, struct at_kcpu *kc,
 		    const struct task_struct *prev, const struct task_struct *next,
@@ -479,6 +484,19 @@ static void at_probe_fork(void *data, struct task_struct *parent,
 }
 
 /*
+ * Adds a new worker thread of a traced process's io_uring. The kernel calls no fork tracepoint for
+ * these workers, but each of them renames itself when it begins. Returns its entry, or NULL.
+ */
+static struct at_task *at_add_io_worker(struct task_struct *task)
+{
+	if (task != current || !(task->flags & PF_IO_WORKER))
+		return NULL;
+	if (at_task_find(task->group_leader))
+		at_tasks_add_child(task->group_leader, task);
+	return at_task_find(task);
+}
+
+/*
  * Records new names of traced tasks. A new name of a foreign task is recorded when the task is
  * next seen, because tasks may rename themselves arbitrarily often.
  */
@@ -496,6 +514,8 @@ static void at_probe_rename(void *data, struct task_struct *task, const char *co
 	 */
 	smp_mb();
 	e = at_task_find(task);
+	if (!e)
+		e = at_add_io_worker(task);
 	/* With another mm, the task runs another program, and no longer belongs to the provider. */
 	if (e && task->mm && task->mm != READ_ONCE(e->owner->provider->mm))
 		at_tasks_execed(task);

@@ -29,7 +29,7 @@ struct at_reason {
 	u64 argument;
 };
 
-/* Tasks that never enter the kernel, so that their stacks hold no registers of user space */
+/* Tasks that run only in the kernel, so that their stacks hold no registers of user space */
 #define AT_PF_KERNEL	(PF_KTHREAD | PF_IO_WORKER | AT_PF_USER_WORKER)
 
 /*

@@ -147,7 +147,7 @@ static __always_inline s32 at_weight(const struct task_struct *task,
 	return !e && unlikely(ASYNCTRACE_TID_IS_OTHER(tid)) ? 0 : task->prio;
 }
 
-/* The incoming task is not traced: have the CPU's next switch record its switch out. */
+/* Make the CPU's next switch record the switch out of the incoming task, which is not traced. */
 static __always_inline void at_open(struct at_ksched *ks)
 {
 	__this_cpu_write(at_attention.opener, ks);

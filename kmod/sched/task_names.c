@@ -195,7 +195,8 @@ static void at_names_drain_ring(struct at_task_names *names, struct at_kring *r)
 		}
 		r->reading.cursor = span.next;
 		/* Pairs with the load-acquire in at_kring_limit(): the words have been read. */
-		smp_store_release(&r->limit, at_ring_limit(&r->geometry, r->reading.cursor.taken));
+		smp_store_release(&r->limit, at_ring_limit(&r->geometry,
+							   r->reading.cursor.taken, false));
 		cond_resched();
 	}
 }

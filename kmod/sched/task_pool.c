@@ -15,7 +15,10 @@
 
 /* Entries in a full pool */
 #define AT_POOL	128
-/* The last entries are for members that took fewer than AT_POOL_SHARE since the pool was full. */
+/*
+ * If no more than AT_POOL_RESERVE entries are left, only members that took fewer than
+ * AT_POOL_SHARE entries since the pool was last full get one.
+ */
 #define AT_POOL_RESERVE	(AT_POOL / 4)
 #define AT_POOL_SHARE	8
 
@@ -86,7 +89,7 @@ bool at_task_pool_is_tight(void)
 	return at_pool_size < AT_POOL / 2;
 }
 
-/* Free all entries of the pool. The probes are unregistered. */
+/* Free all entries of the pool. Call this only after the probes have been unregistered. */
 void at_task_pool_exit(void)
 {
 	struct hlist_node *next;

@@ -28,6 +28,8 @@ struct at_task at_task_gone;
 
 /* The following variables are under at_tasks_lock. */
 static u32 at_nr_tasks;
+/* The number of tasks that callers of at_task_table_reserve() are about to add */
+static u32 at_nr_reserved;
 /* The number of times that the table was replaced */
 static u32 at_table_turn;
 /* The table that the present one is being copied to; NULL: none */
@@ -125,15 +127,20 @@ struct at_task *at_task_alloc(void)
  *
  * With at_tasks_lock held.
  *
- * Return: true on success; false if there is no room.
+ * Return: true on success; false if there is no room, and no probe has found the entry.
  */
 bool at_task_table_put(struct at_task *e)
 {
 	lockdep_assert_held(&at_tasks_lock);
-	if (at_nr_tasks >= at_slots(at_table()) / 2 || !at_slots_put(at_table(), e))
+	/*
+	 * Probes look only into the present table. Put the entry there last: if that fails, no
+	 * probe has found the entry, and the caller may free it at once.
+	 */
+	if (at_nr_tasks >= at_slots(at_table()) / 2 || (at_next && !at_slots_put(at_next, e)))
 		return false;
-	if (at_next && !at_slots_put(at_next, e)) {
-		at_slots_remove(at_table(), e);
+	if (!at_slots_put(at_table(), e)) {
+		if (at_next)
+			at_slots_remove(at_next, e);
 		return false;
 	}
 	at_nr_tasks++;
@@ -230,35 +237,34 @@ static void at_table_help(void)
 	} while (more);
 }
 
-/* Returns the number of slots to have for @more new tasks; 0: the present table fits. */
-static u32 at_table_misfit(u32 more, u32 *turn)
+/* Returns the number of slots to have now; 0: the present table fits. */
+static u32 at_table_misfit(u32 *turn)
 {
 	unsigned long flags;
 	u32 slots, wanted;
 
 	raw_spin_lock_irqsave(&at_tasks_lock, flags);
 	slots = at_slots(at_table());
-	wanted = at_slots_wanted(slots, at_nr_tasks + more);
+	wanted = at_slots_wanted(slots, at_nr_tasks + at_nr_reserved);
 	*turn = at_table_turn;
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 	return wanted == slots ? 0 : wanted;
 }
 
 /**
- * at_task_table_reserve - adapt the size of the table
- * @more: number of tasks that are about to be added
+ * at_task_table_adapt - adapt the size of the table
  *
  * Makes the table larger or smaller. May sleep. If there is no memory for another table, the
  * table stays unchanged.
  */
-void at_task_table_reserve(u32 more)
+void at_task_table_adapt(void)
 {
 	struct at_task_table *new;
 	unsigned long flags;
 	u32 slots, turn;
 
 	at_table_help();
-	slots = at_table_misfit(more, &turn);
+	slots = at_table_misfit(&turn);
 	if (!slots)
 		return;
 	new = at_table_new(slots);
@@ -273,6 +279,33 @@ void at_task_table_reserve(u32 more)
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 	kvfree(new);
 	at_table_help();
+}
+
+static void at_table_count_reserved(u32 more)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&at_tasks_lock, flags);
+	at_nr_reserved += more;
+	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+}
+
+/**
+ * at_task_table_reserve - make room for tasks that are about to be added
+ * @more: number of tasks
+ *
+ * May sleep. Until at_task_table_unreserve(), the table is not made too small for these tasks.
+ */
+void at_task_table_reserve(u32 more)
+{
+	at_table_count_reserved(more);
+	at_task_table_adapt();
+}
+
+/* End what at_task_table_reserve() began with the same @more. */
+void at_task_table_unreserve(u32 more)
+{
+	at_table_count_reserved(-more);
 }
 
 /*

@@ -38,7 +38,8 @@ struct at_member;
  * @sequence: last value written to the cell's sequence word
  * @switches: number of times that the task has left a CPU, for the cell
  * @dead: the task has switched out for the last time
- * @gone: next in a list of entries that were taken out together, or not used yet
+ * @gone: next in a list of entries that were taken out together, or of entries that are not
+ *	used yet
  * @hold: keeps @cell from being given to another thread
  * @rcu: frees the entry
  * @of_owner: in @owner's list, or in the pool; under at_tasks_lock
@@ -87,7 +88,7 @@ extern const u64 at_no_operation;
 
 /* Protects changes of the table, members' lists of tasks, and the pool of entries. */
 extern raw_spinlock_t at_tasks_lock;
-/* The slots of the table in use. A pointer to the slots saves look-ups an addition. */
+/* The slots of the table in use. A pointer to the table would cost look-ups an addition. */
 extern struct at_task * __rcu *at_task_slots;
 
 /*
@@ -157,7 +158,9 @@ struct at_task *at_task_alloc(void);
 bool at_task_table_put(struct at_task *e);
 void at_task_table_remove(const struct at_task *e);
 bool at_task_table_is_tight(void);
+void at_task_table_adapt(void);
 void at_task_table_reserve(u32 more);
+void at_task_table_unreserve(u32 more);
 void at_task_table_each(void (*fn)(struct at_task *e, void *arg), void *arg);
 int at_task_table_init(void);
 void at_task_table_exit(void);

@@ -22,6 +22,7 @@
 #include "base/threads.h"
 #include "provider/provider.h"
 #include "provider/thread_slot_numbers.h"
+#include "sched/looks.h"
 #include "sched/record.h"
 #include "sched/sched.h"
 #include "sched/task_pool.h"
@@ -29,8 +30,6 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* Passes over a process that keeps making threads; a worker continues later. */
-#define AT_PASSES	8
 /* Entries handled in one at_tasks_lock section when a member leaves. */
 #define AT_BATCH	64
 
@@ -40,18 +39,8 @@
  */
 static struct at_task *at_execed;
 
-/* Some members have at_member.again set: at_tasks_fn() must look at them. */
-static bool at_rescan;
 /* Some tasks are dead: at_reap_fn() must take out their entries. */
 static bool at_dead;
-
-/*
- * at_left counts members that left while their process had other live providers. A task has one
- * entry, so these providers lose their tasks, too, and at_tasks_fn() adds the tasks again.
- * at_left_done is the value of at_left up to which at_tasks_fn() has done that.
- */
-static u64 at_left;
-static u64 at_left_done;
 
 /* Number of members whose at_leave_fn() is not done: they may still be charged for threads. */
 static atomic_t at_leaves;
@@ -83,9 +72,11 @@ static void at_task_find_cell(struct at_task *e)
 
 	if (!cell)
 		return;
-	/* Pairs with the address dependencies in the probes: the cell's page is held. */
+	/*
+	 * Both stores pair with address dependencies in the probes: a probe that reads a pointer
+	 * to the cell must also see the cell's contents.
+	 */
 	smp_store_release(&e->operation, &cell->operation);
-	/* Pairs with an address dependency in the probes. */
 	smp_store_release(&e->cell, cell);
 }
 
@@ -109,7 +100,10 @@ static int at_task_insert(struct at_task *e, struct task_struct *task,
 	e->operation = &at_no_operation;
 	e->cell = NULL;
 	e->salt = (u64)owner->provider->salt_nr << 32;
-	/* Even, and most likely other than what the thread's last entry wrote to the cell. */
+	/*
+	 * Begin with an even number. It is from the clock, so that it most likely differs from the
+	 * last number that an earlier entry of the thread wrote to the cell.
+	 */
 	e->sequence = (u32)at_clock_ticks(ks->clock) << 1;
 	e->switches = 0;
 	e->dead = false;
@@ -202,8 +196,11 @@ static void at_tasks_free_execed(void)
 	at_tasks_free(gone);
 }
 
-/* Returns a task's entry unless its owner has left, or NULL. Under RCU or at_tasks_lock. */
-static struct at_task *at_task_kept(const struct task_struct *task)
+/*
+ * Returns the entry of a task; NULL if it has none or its owner has left. Under RCU or
+ * at_tasks_lock.
+ */
+struct at_task *at_task_kept(const struct task_struct *task)
 {
 	struct at_task *e = at_task_find(task);
 
@@ -215,8 +212,8 @@ static struct at_task *at_task_kept(const struct task_struct *task)
  * ended, because at_tasks_leave() and at_tasks_forget() run only once. A task without an id in
  * the pid namespace of the session's owner is not added either.
  */
-static bool at_task_wanted(struct task_struct *task, const struct at_ksched *ks,
-			   const struct at_member *owner)
+bool at_task_wanted(struct task_struct *task, const struct at_ksched *ks,
+		    const struct at_member *owner)
 {
 	return !READ_ONCE(owner->left) && READ_ONCE(ks->listed) && !at_task_kept(task) &&
 	       !(task->flags & PF_EXITING) && !at_task_left(task, owner) &&
@@ -227,8 +224,8 @@ static bool at_task_wanted(struct task_struct *task, const struct at_ksched *ks,
  * Add a task. Returns 0: @e is in use; 1: the task must not be added; or an error of
  * at_task_insert().
  */
-static int at_task_add(struct at_task *e, struct task_struct *task,
-		       struct at_ksched *ks, struct at_member *owner)
+int at_task_add(struct at_task *e, struct task_struct *task,
+		struct at_ksched *ks, struct at_member *owner)
 {
 	struct at_task *old, *gone = NULL;
 	unsigned long flags;
@@ -257,203 +254,21 @@ static int at_task_add(struct at_task *e, struct task_struct *task,
 		at_task_take_out_execed(task);
 		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 	}
+	/*
+	 * The task may have made its last switch before the entry was in the table. Pairs with the
+	 * barrier in the kernel's schedule(), which follows the store of TASK_DEAD: either the
+	 * switch probe finds the entry, or this function sees TASK_DEAD. The caller holds the RCU
+	 * lock, or @task is the caller.
+	 */
+	if (!ret && READ_ONCE(task->__state) & TASK_DEAD)
+		at_tasks_mark_dead(e);
 	return ret;
 }
 
-/* Count threads of @m that have no entry. With at_tasks_lock held. */
-static void at_tasks_miss(struct at_member *m, u32 threads)
+/* May members that have left still be charged for threads? */
+bool at_tasks_leaving(void)
 {
-	struct at_ksched *ks = m->session->ks;
-
-	m->missing += threads;
-	WRITE_ONCE(ks->missed, ks->missed + threads);
-}
-
-/* Have at_tasks_fn() look at the process of @m again. */
-static void at_tasks_want_look(struct at_member *m)
-{
-	/* Pairs with the xchg() in at_tasks_add_process(): its look sees the caller's changes. */
-	smp_store_release(&m->again, true);
-	/* Pairs with the xchg() in at_tasks_fn(), which finds @again. */
-	smp_store_release(&at_rescan, true);
-}
-
-/*
- * End a look at a process: @missing of its threads have no entry for the session. @again: a later
- * look may be able to add them.
- *
- * Only threads in excess of the last look, and those forked since, are counted. So a thread
- * that is missing in several looks counts once. Two threads count as one if the first has
- * ended, and a thread without an entry, which the fork probe does not know, forked the
- * second. A thread that is forked and missed during the look counts twice.
- */
-static void at_tasks_looked(struct at_member *m, u32 look, u32 missing, bool again)
-{
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&at_tasks_lock, flags);
-	/* Several tasks may look at the same time: use the look that began last. */
-	if ((s32)(look - m->looked) > 0) {
-		if (missing > m->missing)
-			at_tasks_miss(m, missing - m->missing);
-		m->missing = missing;
-		m->looked = look;
-	}
-	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
-	if (again)
-		at_tasks_want_look(m);
-}
-
-/* Begin a look at a process. Returns the number of the look, for at_tasks_looked(). */
-static u32 at_tasks_look_begin(struct at_member *m)
-{
-	unsigned long flags;
-	u32 look;
-
-	raw_spin_lock_irqsave(&at_tasks_lock, flags);
-	look = ++m->looks;
-	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
-	return look;
-}
-
-/* Does another session trace the task? A task has one entry, so that no other session can. */
-static bool at_task_elsewhere(const struct task_struct *task, const struct at_ksched *ks)
-{
-	const struct at_task *e = at_task_kept(task);
-
-	return e && e->ks != ks;
-}
-
-/*
- * Returns the number of threads that should be added. @elsewhere: out: threads that cannot be
- * added, because another session traces them for another provider of the process.
- */
-static u32 at_tasks_missing(struct at_member *m, u32 *elsewhere)
-{
-	struct at_threads walk = { .pid = m->provider->pid };
-	u32 missing = 0, begins = 0;
-	struct task_struct *t;
-
-	*elsewhere = 0;
-	rcu_read_lock();
-	while ((t = at_threads_next(&walk))) {
-		if (walk.begins != begins) {
-			missing = 0;
-			*elsewhere = 0;
-		}
-		begins = walk.begins;
-		missing += at_task_wanted(t, m->session->ks, m);
-		*elsewhere += at_task_elsewhere(t, m->session->ks);
-	}
-	rcu_read_unlock();
-	if (walk.cut)
-		at_tasks_want_look(m);
-	return missing;
-}
-
-/*
- * Add threads of a process, using entries from @spare. Returns the unused entries, and in
- * *@err the error that ended the walk.
- */
-static struct at_task *at_tasks_use(struct at_member *m, struct at_task *spare, int *err)
-{
-	struct at_threads walk = { .pid = m->provider->pid };
-	struct task_struct *t;
-	int ret;
-
-	rcu_read_lock();
-	while (spare && (t = at_threads_next(&walk))) {
-		/* Read first: an entry in the table may be taken out and relinked. */
-		struct at_task *next = spare->gone;
-
-		ret = at_task_add(spare, t, m->session->ks, m);
-		if (ret < 0) {
-			*err = ret;
-			break;
-		}
-		if (!ret)
-			spare = next;
-	}
-	rcu_read_unlock();
-	return spare;
-}
-
-/**
- * at_tasks_add_process - add the threads of a process that have no entry yet
- * @m: a member of that process; the caller has a reference to its session
- *
- * A process may have any number of threads, so the caller holds no lock that others need.
- * Entries are allocated outside of the RCU section, so several passes may be necessary. The
- * last pass finds no thread to add. So a thread is found even if an untraced thread forked
- * it during an earlier pass.
- *
- * If memory is short, or after AT_PASSES, at_tasks_fn() tries again later. Joining or starting
- * does not fail because of this. Threads beyond the user's quota are tried again only if
- * at_leave_fn() may still lower what the user is charged for.
- */
-void at_tasks_add_process(struct at_member *m)
-{
-	struct mem_cgroup *old = set_active_memcg(m->session->memcg);
-	u32 look = at_tasks_look_begin(m), missing, elsewhere, n, passes = 0;
-	struct at_task *spare = NULL, *e;
-	int err = 0;
-
-	lockdep_assert_not_held(&at_lock);
-	xchg(&m->again, false);
-	while ((missing = at_tasks_missing(m, &elsewhere)) && !err && passes++ < AT_PASSES) {
-		at_task_table_reserve(missing);
-		for (n = 0; n < missing; n++) {
-			e = at_task_alloc();
-			if (!e)
-				break;
-			e->gone = spare;
-			spare = e;
-		}
-		if (!spare)
-			break;
-		spare = at_tasks_use(m, spare, &err);
-		while (spare) {
-			e = spare;
-			spare = e->gone;
-			kfree(e);
-		}
-		cond_resched();
-	}
-	set_active_memcg(old);
-	/* The @elsewhere threads need no look: at_leave_fn() has them added when they are free. */
-	at_tasks_looked(m, look, missing + elsewhere,
-			missing && (err != -EDQUOT || atomic_read(&at_leaves)));
-}
-
-/* Begin a round of looks, in which at_tasks_add_once() looks at each process once. */
-u64 at_tasks_round(void)
-{
-	static u64 round;
-
-	lockdep_assert_held(&at_lock);
-	return ++round;
-}
-
-/**
- * at_tasks_add_once - add the threads of a process once in a round
- * @m: a member; the caller has a reference to its session
- * @round: from at_tasks_round(); used for members of this session only
- *
- * All providers of a process have the same threads. There may be thousands of providers and
- * of threads. Drops at_lock while threads are added.
- */
-void at_tasks_add_once(struct at_member *m, u64 round)
-{
-	struct at_provider *first = m->provider->first;
-
-	lockdep_assert_held(&at_lock);
-	if (first->looked == round)
-		return;
-	first->looked = round;
-	spin_unlock(&at_lock);
-	at_tasks_add_process(m);
-	cond_resched();
-	spin_lock(&at_lock);
+	return atomic_read(&at_leaves);
 }
 
 /* Is the calling thread traced, by any session? */
@@ -498,8 +313,8 @@ void at_tasks_add_current(struct at_member *m)
  * at_tasks_set_cell - let the probes find the calling thread's cell
  * @p: provider that has just given the thread a cell
  *
- * Called once for each cell, because all users share at_tasks_lock. If the thread is added
- * later, at_task_insert() finds the cell.
+ * Must not be called more often than once for each cell, because all users share
+ * at_tasks_lock. If the thread is added later, at_task_insert() finds the cell.
  */
 void at_tasks_set_cell(struct at_provider *p)
 {
@@ -513,62 +328,32 @@ void at_tasks_set_cell(struct at_provider *p)
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 }
 
-/* Look again at members of a session that may have threads without an entry. */
-static void at_tasks_look(struct at_session *s)
+/* Free and allocate memory on behalf of probes. */
+static void at_supply_fn(struct work_struct *work)
 {
-	struct at_member *m = NULL;
-	u32 n = 0;
-	u64 round;
-
-	spin_lock(&at_lock);
-	round = at_tasks_round();
-	while (s->ks && s->state == ASYNCTRACE_SESSION_STATE_STARTED &&
-	       (m = at_session_next_member(s, m))) {
-		if (m->provider->member == m &&
-		    (READ_ONCE(m->again) || m->provider->first->left > at_left_done))
-			at_tasks_add_once(m, round);
-		at_turn(&n);
-	}
-	spin_unlock(&at_lock);
-	at_member_put(m);
-}
-
-/* Free and allocate memory on behalf of probes, and look for threads without an entry. */
-static void at_tasks_fn(struct work_struct *work)
-{
-	u64 left = READ_ONCE(at_left);
-	struct at_session *s;
-	u32 id = 0;
-
 	at_tasks_free_execed();
 	at_task_pool_fill();
-	at_task_table_reserve(0);
-	if (!xchg(&at_rescan, false) && left == READ_ONCE(at_left_done))
-		return;
-	for (; (s = at_session_from(&id)); id++) {
-		at_tasks_look(s);
-		at_session_put(s);
-	}
-	/*
-	 * Store the count of departures that this round began with, not the present one: a member
-	 * that left during the round has queued this work again.
-	 */
-	WRITE_ONCE(at_left_done, left);
+	at_task_table_adapt();
 }
 
-static DECLARE_WORK(at_tasks_work, at_tasks_fn);
+/*
+ * Separate from at_tasks_work: a look at the processes of one user may take long, and the threads
+ * of other users need entries meanwhile.
+ */
+static DECLARE_WORK(at_supply_work, at_supply_fn);
 
 static void at_tasks_irq(struct irq_work *work)
 {
-	queue_work(at_wq, &at_tasks_work);
+	queue_work(at_wq, &at_supply_work);
+	at_tasks_again();
 }
 
 /**
  * at_tasks_add_child - add a new thread if its parent is traced
- * @parent: the task that forks
- * @child: the new thread, not yet running
+ * @parent: the task that forks; the main thread for a worker of io_uring
+ * @child: the new thread, not yet running; or the calling thread, which has just begun
  *
- * Called by the fork probe, with interrupts off. Adds nothing if the session has ended,
+ * Called by the probes, with interrupts off. Adds nothing if the session has ended,
  * because its tasks are being taken out. Adds nothing while the session is stopped, because
  * the next start looks at the process. A look may have added the child already.
  */
@@ -698,19 +483,12 @@ static void at_reap_soon_fn(struct work_struct *work)
 static DECLARE_WORK(at_reap_soon_work, at_reap_soon_fn);
 
 /*
- * A worker starts the delay. On PREEMPT_RT the timer would not expire if it were started on a CPU
- * that a real-time task occupies.
+ * Let a worker start the delayed work. On PREEMPT_RT its timer would not expire if it were started
+ * here, on a CPU that a real-time task may occupy.
  */
 static void at_dead_irq(struct irq_work *work)
 {
 	queue_work(at_wq, &at_reap_soon_work);
-}
-
-/* Retry threads that could not be added. Called after looks, and periodically. */
-void at_tasks_again(void)
-{
-	if (READ_ONCE(at_rescan))
-		queue_work(at_wq, &at_tasks_work);
 }
 
 /*
@@ -744,22 +522,6 @@ static bool at_tasks_leave_some(struct at_member *m, struct hlist_head *exiting,
 }
 
 /*
- * Have at_tasks_fn() look at the process of a member that has left, if the process has other live
- * providers. at_provider.parts does not count dead providers.
- */
-static void at_tasks_leave_others(const struct at_member *m)
-{
-	struct at_provider *first = m->provider->first;
-
-	lockdep_assert_held(&at_lock);
-	if (first->parts <= !m->provider->dead)
-		return;
-	WRITE_ONCE(at_left, at_left + 1);
-	first->left = at_left;
-	queue_work(at_wq, &at_tasks_work);
-}
-
-/*
  * Take out the entries of a member that has left. A live task may also belong to other
  * providers of the process. A task has only one entry, so at_tasks_fn() adds the task again for
  * one of these. The cost depends on this member's tasks only, because all members may leave at
@@ -782,8 +544,8 @@ static void at_leave_fn(struct work_struct *work)
 	atomic_dec(&at_leaves);
 	spin_lock(&at_lock);
 	/*
-	 * at_tasks_forget() may have taken out some or all entries, hence @lost_live. This flag no
-	 * longer changes, because only entries of exiting tasks are left.
+	 * Test @lost_live, because at_tasks_forget() may have taken out entries, too. Reading it
+	 * without at_tasks_lock is safe: only entries of exiting tasks are left.
 	 */
 	if (m->lost_live)
 		at_tasks_leave_others(m);
@@ -797,8 +559,9 @@ static void at_leave_fn(struct work_struct *work)
  * at_tasks_leave - have the entries of a member's tasks taken out
  * @m: a member that leaves its session
  *
- * A worker takes them out, because a user chooses their number. Meanwhile the tasks may be
- * added for members of other sessions, see at_task_add(). Threads that they fork are not traced.
+ * A worker takes them out, because a process may have any number of threads. Meanwhile the tasks
+ * may be added for members of other sessions, see at_task_add(). Until a task is added again,
+ * threads that it forks are not traced.
  */
 void at_tasks_leave(struct at_member *m)
 {
@@ -809,7 +572,7 @@ void at_tasks_leave(struct at_member *m)
 	WRITE_ONCE(m->left, true);
 	m->leaving = !hlist_empty(&m->tasks);
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
-	/* The member's threads without an entry may be added for other members. */
+	/* Threads that got no entry for this member may now get one for another member. */
 	if (READ_ONCE(m->again))
 		at_tasks_leave_others(m);
 	if (!m->leaving)
@@ -839,8 +602,8 @@ bool at_tasks_none(const struct at_member *m)
 void at_tasks_forget(const struct at_ksched *ks)
 {
 	at_tasks_remove(at_task_of_session, ks);
-	/* Queue the worker that makes the table smaller: the table may be too large now. */
-	queue_work(at_wq, &at_tasks_work);
+	/* The table may be too large now. */
+	queue_work(at_wq, &at_supply_work);
 }
 
 int at_tasks_init(void)
@@ -862,7 +625,8 @@ void at_tasks_exit(void)
 {
 	irq_work_sync(&at_tasks_irq_work);
 	irq_work_sync(&at_dead_irq_work);
-	flush_work(&at_tasks_work);
+	flush_work(&at_supply_work);
+	at_looks_exit();
 	flush_work(&at_reap_soon_work);
 	cancel_delayed_work_sync(&at_reap_work);
 	at_tasks_free_execed();

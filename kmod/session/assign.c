@@ -23,7 +23,7 @@
 #include "control/monitor.h"
 #include "provider/directory.h"
 #include "provider/provider.h"
-#include "sched/tasks.h"
+#include "sched/looks.h"
 #include "session/assign.h"
 #include "session/budget.h"
 #include "session/filter.h"
@@ -210,9 +210,9 @@ static bool at_offer_may(const struct at_session *s, u32 since)
 /*
  * Offer a provider to a session that wants it. @since: see at_offer_may(). Called without locks.
  *
- * The offer may come too early. If the session may take providers only later, its next start or
- * initialization, which may be in progress, finds the provider. If the provider becomes free only
- * later, at_offer_later() offers it again.
+ * The offer has no effect if the session cannot take providers yet, or if another session has
+ * @p. In the first case, the session's next start or initialization finds @p. In the second
+ * case, at_offer_later() offers @p again when the other session has ended.
  */
 static void at_offer_to(struct at_session *s, struct at_provider *p, u32 since)
 {
@@ -291,8 +291,8 @@ bool at_offer(struct at_provider *p, u32 since)
 }
 
 /*
- * Offers the vacant providers in a worker, because a user may have many providers, each wanted
- * by many sessions.
+ * Offer the providers that have lost their session. A worker does this, because a user may have
+ * many providers, each wanted by many sessions.
  */
 static void at_offer_fn(struct work_struct *work)
 {

@@ -25,10 +25,10 @@ u64 at_memory_limit(bool privileged)
 	return privileged ? ram / 2 : ram / 8;
 }
 
-/* Bytes of a ring for each online CPU and of the fallback ring */
+/* Bytes of a ring for each online CPU and of the fallback ring; each ring has whole pages */
 static u64 at_ring_set(u64 ring)
 {
-	return ring * (num_online_cpus() + 1);
+	return PAGE_ALIGN(ring) * (num_online_cpus() + 1);
 }
 
 /* Geometry of a provider's rings in a session; they fit the addresses that the provider reserved */
@@ -50,15 +50,15 @@ u64 at_memory_of(const struct at_session *s, const struct at_provider *p)
 }
 
 /**
- * at_memory_check - may a session have the rings of a number of providers?
+ * at_memory_check - check a session's rings against the memory limit, and charge for them
  * @s: the session
- * @providers: number of providers
- * @bytes: size of their rings, without the kernel's own
+ * @providers: number of its providers
+ * @bytes: size of the providers' rings, without the kernel's own rings
  * @extack: for the reason of a failure
  *
  * Each unprivileged user has one limit for all their sessions, and all unprivileged users
- * together have another one. On success, an unprivileged owner is charged for these rings, in
- * place of what was charged for the session before.
+ * together have another one. On success, an unprivileged owner is charged for these rings. The
+ * charge replaces the session's previous charge.
  *
  * Return: 0 or -ENOSPC.
  */
@@ -80,12 +80,29 @@ int at_memory_check(struct at_session *s, u32 providers, u64 bytes,
 	if (bytes == at_ring_set(ring) * sets)
 		AT_ERR_MSG_FMT(extack, AT_MEMORY_REFUSED,
 			       "(%u CPUs + 1) * %llu KiB * %u rings = %llu MiB, limit %llu MiB",
-			       num_online_cpus(), ring >> 10, sets, bytes >> 20, limit >> 20);
+			       num_online_cpus(), PAGE_ALIGN(ring) >> 10, sets, bytes >> 20,
+			       limit >> 20);
 	else
 		AT_ERR_MSG_FMT(extack, AT_MEMORY_REFUSED,
 			       "(%u CPUs + 1) * %u rings of several sizes = %llu MiB, limit %llu MiB",
 			       num_online_cpus(), sets, bytes >> 20, limit >> 20);
 	return -ENOSPC;
+}
+
+/**
+ * at_memory_settle - charge the owner of a session for no more than its members may use
+ * @s: the session
+ *
+ * Called when members are gone, or did not join.
+ */
+void at_memory_settle(struct at_session *s)
+{
+	lockdep_assert_held(&at_lock);
+	if (s->owner.privileged || s->state == ASYNCTRACE_SESSION_STATE_READY)
+		return;
+	/* A session that is being initialized is charged for members that are about to join. */
+	if (!s->initializing)
+		at_memory_check(s, s->nr_holding, s->holding, NULL);
 }
 
 /* Take back what at_memory_check() has charged for a session that was not initialized after all. */

@@ -2,7 +2,7 @@
 /*
  * Clearing at a start: discards records of the session's earlier runs.
  *
- * A ring's position only grows, and only its writers change it. So a start clears a ring
+ * Only writers advance a ring's position. So a start clears a ring
  * by noting its position, and the reader continues from there at its next look. The start
  * must not wait for the reader, which holds read_lock while it touches user memory. The
  * noted positions have a lock of their own, clear_lock.
@@ -13,8 +13,8 @@
  * yet, its gate is opened only after they have left. The start does not wait for that.
  * Until then sites find the gate shut.
  *
- * Until then all records in the ring are from before the start, whenever they were
- * published, and the reader must skip them. So the reader notes the ring's position
+ * While the gate is shut, the ring has only records from before the start, whenever they
+ * were published. The reader must skip them. So the reader notes the ring's position
  * itself at each look. The session may be stopped again while a ring is still being
  * cleared; the reader then reports the ring's ledger as final.
  */
@@ -40,7 +40,7 @@ static void at_clear_note(struct at_clear *clear, const struct at_source *src, u
 {
 	u64 linear = at_pos_linear(pos, src->fallback);
 
-	/* A provider may have moved its position backwards. */
+	/* A faulty provider may have moved its position backwards: keep the mark. */
 	if (linear <= clear->taken)
 		return;
 	clear->records = at_source_committed(src, pos);
@@ -103,7 +103,7 @@ bool at_clear_take(struct at_session *s, struct at_cursor *c, const struct at_cl
  * releases have been read or cleared. A reader that still copies cleared words learns
  * this from at_clear_take().
  */
-static void at_limit_uring(const struct at_range *range, const struct at_geometry *g,
+static void at_limit_uring(const struct at_range *range, const struct at_rings *r,
 			   struct at_uring *ring)
 {
 	u64 *limit = &at_range_limits(range)[ring->index];
@@ -113,7 +113,7 @@ static void at_limit_uring(const struct at_range *range, const struct at_geometr
 	 * Pairs with the load-acquire of the limit in libasynctrace: writers reuse words
 	 * only after they were read.
 	 */
-	smp_store_release(limit, at_ring_limit(g, taken));
+	smp_store_release(limit, at_ring_limit(&r->geometry, taken, ring->index == r->nr - 1));
 	/*
 	 * Pairs with the barrier in at_refuse(), which sets @refused before it sets the limit
 	 * to 0. If the store above overwrote that 0, the load below sees @refused set.
@@ -127,7 +127,7 @@ void at_clear_limit_uring(struct at_member *m, const struct at_range *range,
 			  struct at_rings *r, u32 i)
 {
 	spin_lock(&m->session->clear_lock);
-	at_limit_uring(range, &r->geometry, &r->ring[i]);
+	at_limit_uring(range, r, &r->ring[i]);
 	spin_unlock(&m->session->clear_lock);
 }
 
@@ -136,7 +136,7 @@ static void at_limit_kring(struct at_kring *r)
 	u64 taken = max(r->reading.cursor.taken, r->clear.taken);
 
 	/* Pairs with the load-acquire in at_kring_limit(): writers reuse words that were read. */
-	smp_store_release(&r->limit, at_ring_limit(&r->geometry, taken));
+	smp_store_release(&r->limit, at_ring_limit(&r->geometry, taken, false));
 }
 
 void at_clear_limit_kring(struct at_session *s, struct at_kring *r)
@@ -168,7 +168,7 @@ static void at_clear_member(struct at_member *m, struct at_rings *r, bool pendin
 		if (READ_ONCE(ring->touched)) {
 			at_clear_note(&ring->clear, &src, at_rings_position(r, i));
 			if (m->range && !r->geometry.circular)
-				at_limit_uring(m->range, &r->geometry, ring);
+				at_limit_uring(m->range, r, ring);
 		}
 		spin_unlock(&s->clear_lock);
 	}

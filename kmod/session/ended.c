@@ -23,6 +23,8 @@
 
 /* Traced tasks are freed shortly after their last switch: look again after this time. */
 #define AT_ENDED_DELAY	msecs_to_jiffies(50)
+/* Ended providers that are looked at to find one of a user */
+#define AT_ROOM_LOOKS	64
 
 /**
  * at_member_ledger - fill in the ledger of a ring
@@ -152,6 +154,29 @@ static struct at_rings *at_member_finish(struct at_member *m)
 	return rings;
 }
 
+/*
+ * The user of @m has many ended providers: free the rings of one that @s keeps. Other users'
+ * records stay. Only some of the providers that ended first are looked at, because there may be
+ * many.
+ */
+static void at_member_make_room(struct at_session *s, struct at_member *m)
+{
+	struct at_member *old, *of_user = m;
+	u32 n = 0;
+
+	spin_lock(&s->members_lock);
+	list_for_each_entry(old, &s->gone, ended_node) {
+		if (n++ == AT_ROOM_LOOKS)
+			break;
+		if (old->provider->dead && uid_eq(old->provider->uid, m->provider->uid)) {
+			of_user = old;
+			break;
+		}
+	}
+	spin_unlock(&s->members_lock);
+	at_member_lose(of_user);
+}
+
 /**
  * at_member_gone - note that a provider will never return to a session
  * @m: a member that has left
@@ -161,8 +186,8 @@ static struct at_rings *at_member_finish(struct at_member *m)
  * freed at once. A later consumer gets only the sums.
  *
  * An ended provider is charged to its user until it is freed. In a circular session
- * without a consumer, the oldest ended providers are freed before they exhaust the user's
- * quota.
+ * without a consumer, the oldest ended providers of a user are freed before they exhaust that
+ * user's quota.
  */
 void at_member_gone(struct at_member *m)
 {
@@ -183,8 +208,9 @@ void at_member_gone(struct at_member *m)
 		at_ended_soon(s);
 	else if (!s->consumer && at_member_empty(m))
 		at_rings_put(at_member_finish(m));
-	else if (at_charge_crowded(m->provider->charge))
-		at_memory_make_room(s);
+	else if (s->mode == ASYNCTRACE_MODE_CIRCULAR && !s->consumer &&
+		 at_charge_crowded(m->provider->charge))
+		at_member_make_room(s, m);
 }
 
 /* Called when the reader has got all records of a provider that is gone. */
@@ -216,8 +242,8 @@ struct at_ended at_ended_read(struct at_session *s)
 }
 
 /*
- * Has the consumer got the final report of a member that is done? If the member was done
- * before the consumer opened the session, only the sums include it.
+ * Has the consumer got the final report of a member that is done? A member that was done before the
+ * consumer opened the session needs no report: it is in the sums.
  */
 static bool at_member_told(const struct at_member *m)
 {
@@ -329,6 +355,7 @@ static void at_ended_fn(struct work_struct *work)
 	spin_lock(&s->members_lock);
 	list_splice(&todo, &s->finished);
 	spin_unlock(&s->members_lock);
+	at_memory_settle(s);
 	spin_unlock(&at_lock);
 	if (again && queue_delayed_work(at_wq, &s->ended_work, AT_ENDED_DELAY))
 		return;

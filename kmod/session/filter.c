@@ -25,6 +25,9 @@
 #include "provider/provider.h"
 #include "session/filter.h"
 
+/* Limit of the ancestors of a process that a filter looks at */
+#define AT_ANCESTORS_MAX	256
+
 #ifdef CONFIG_CGROUPS
 static int at_filter_cgroup(struct at_filter *filter, const struct nlattr *attr,
 			    struct netlink_ext_ack *extack)
@@ -255,11 +258,13 @@ static bool at_filter_has_pid(const struct at_filter *filter, const struct pid *
 
 /*
  * Is an ancestor of @task in the filter? Called under rcu_read_lock(). An orphan has its reaper
- * as parent.
+ * as parent. The walk is limited, because a user may make a chain of any number of processes.
  */
 static bool at_filter_has_ancestor(const struct at_filter *filter, struct task_struct *task)
 {
-	while (task->pid) {
+	u32 n;
+
+	for (n = 0; task->pid && n < AT_ANCESTORS_MAX; n++) {
 		task = rcu_dereference(task->real_parent);
 		if (at_filter_has_pid(filter, task_tgid(task)))
 			return true;
@@ -282,7 +287,7 @@ static bool at_filter_wants_user(const struct at_filter *filter, kuid_t uid)
  * @filter: may be NULL
  * @p: the provider
  *
- * The process may have any number of ancestors, so the caller holds no lock.
+ * Visits up to AT_ANCESTORS_MAX ancestors, so the caller holds no lock.
  *
  * Return: true if it does.
  */

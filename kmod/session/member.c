@@ -289,7 +289,10 @@ void at_member_leave(struct at_member *m)
 		return;
 	if (m->session->state == ASYNCTRACE_SESSION_STATE_STARTED)
 		at_member_stop(m);
-	/* Read after the stop positions: threads that wrote up to there have slots. */
+	/*
+	 * Read after the stop positions, so that the slots include each thread that wrote a record
+	 * up to there.
+	 */
 	m->slots_end = READ_ONCE(p->next_slot) - 1;
 	at_tasks_leave(m);
 	if (m->session->ks)

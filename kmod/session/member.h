@@ -22,8 +22,8 @@ struct at_session;
 /**
  * struct at_member_reading - what the session's reader has reported of a provider
  * @snapped_gone: the provider was gone when the reader's pass began
- * @info_told: flags last reported; ~0: the consumer does not know the provider, and never
- *	will if the member was done before
+ * @info_told: flags last reported; ~0: the provider has not been reported, and will not be if
+ *	the member is done
  * @dropped_told: records dropped on behalf of the provider, as last reported
  * @slots_told: last thread slot reported
  * @durable_generation: generation of the names last reported

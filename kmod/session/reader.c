@@ -311,12 +311,15 @@ static void at_ledger(struct at_out *out, const struct at_cursor *c,
 /* Is the ring final: is the session not started, or the provider gone? */
 static bool at_ring_final(const struct at_session *s, const struct at_member *m)
 {
-	/* Pairs with the store-releases in requests.c: the rings' stop positions are set. */
+	/*
+	 * Pairs with the store-releases in requests.c: a reader that finds the session not
+	 * started also sees the rings' stop positions.
+	 */
 	u32 state = smp_load_acquire(&s->state);
 
 	/*
-	 * Pairs with the store-release in at_member_gone(): the stop positions are set then,
-	 * too.
+	 * Pairs with the store-release in at_member_gone(): a reader that sees @gone also
+	 * sees the stop positions.
 	 */
 	return state != ASYNCTRACE_SESSION_STATE_STARTED || (m && smp_load_acquire(&m->gone));
 }
@@ -350,8 +353,8 @@ static void at_give_up(struct at_session *s, struct at_cursor *c, struct at_clea
 }
 
 /*
- * Let writers of a streaming ring go on after the reader has taken words. The provider's
- * limits are those of this session only while the range still has these rings.
+ * Let writers of a streaming ring go on after the reader has taken words. If the provider's
+ * range no longer has the rings @r, its limits are not this session's: leave them alone.
  */
 static void at_raise_limit(struct at_member *m, struct at_rings *r, u32 i)
 {

@@ -16,8 +16,8 @@
 #include "control/netlink.h"
 #include "provider/provider.h"
 #include "provider/recording_state.h"
+#include "sched/looks.h"
 #include "sched/sched.h"
-#include "sched/tasks.h"
 #include "session/assign.h"
 #include "session/budget.h"
 #include "session/clear.h"
@@ -194,7 +194,7 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		 * at_session_prepare_start().
 		 */
 		smp_store_release(&s->ks, prep.ks);
-		/* Pairs with the load-acquire in at_tell_cpus(): @ks is set, too. */
+		/* Pairs with the load-acquire in at_tell_cpus(), which then also sees @ks. */
 		smp_store_release(&s->names, prep.names);
 		prep.ks = NULL;
 		prep.names = NULL;
@@ -205,6 +205,9 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 	spin_unlock(&at_lock);
 	if (!err) {
 		at_offer_adopt(s, &prep, false);
+		spin_lock(&at_lock);
+		at_memory_settle(s);
+		spin_unlock(&at_lock);
 		mutex_unlock(&s->request_lock);
 	}
 	at_prepared_free(&prep);

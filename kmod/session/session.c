@@ -29,9 +29,9 @@
 #include "control/netlink.h"
 #include "provider/provider.h"
 #include "ring/user_rings.h"
+#include "sched/looks.h"
 #include "sched/sched.h"
 #include "sched/task_names.h"
-#include "sched/tasks.h"
 #include "session/filter.h"
 #include "session/member.h"
 #include "session/session.h"
@@ -138,7 +138,7 @@ static void at_session_release(struct kref *ref)
 	struct at_session *s = container_of(ref, struct at_session, ref);
 
 	INIT_WORK(&s->free_work, at_session_free);
-	queue_work(at_wq, &s->free_work);
+	queue_work(at_session_wq(s), &s->free_work);
 }
 
 void at_session_put(struct at_session *s)
@@ -285,7 +285,7 @@ static void at_session_poll_fn(struct work_struct *work)
 		s->poll_period = min_t(unsigned long, s->poll_period + 1, AT_POLL_MAX);
 
 	if (READ_ONCE(s->state) == ASYNCTRACE_SESSION_STATE_STARTED &&
-	    queue_delayed_work(at_wq, &s->poll, s->poll_period))
+	    queue_delayed_work(at_session_wq(s), &s->poll, s->poll_period))
 		return;
 	at_session_put(s);
 }
@@ -296,7 +296,7 @@ void at_session_poll(struct at_session *s)
 	s->pair_due = jiffies + AT_PAIR_PERIOD;
 	s->poll_period = AT_POLL_MAX;
 	at_session_get(s);
-	if (!queue_delayed_work(at_wq, &s->poll, s->poll_period))
+	if (!queue_delayed_work(at_session_wq(s), &s->poll, s->poll_period))
 		at_session_put(s);
 }
 
@@ -346,6 +346,8 @@ static struct at_session *at_session_new(struct at_session_args *args,
 	if (!s->clock_log || at_session_prepare_quiesce(s) ||
 	    xa_alloc_cyclic(&at_sessions, &s->id, NULL, XA_LIMIT(1, AT_SESSION_ID_MAX),
 			    &at_session_next_id, GFP_KERNEL) < 0) {
+		/* xa_alloc_cyclic() may have stored an id that it could not take. */
+		s->id = 0;
 		at_session_destroy(s);
 		return ERR_PTR(-ENOMEM);
 	}

@@ -86,14 +86,14 @@ struct at_reader {
  * @ref: references: the registry, the consumer, requests, queued work
  * @rcu: frees the structure: look-ups by id take no lock
  * @named: in the hash of sessions by name
- * @id: not reused soon
+ * @id: id of the session; ids are allocated cyclically, so it is not reused soon
  * @name: unique among the sessions of the owner
  * @state: enum asynctrace_session_state
  * @mode: enum asynctrace_mode
  * @sched: enum asynctrace_sched
  * @flags: enum asynctrace_session_flags
- * @geometry: of the kernel's rings, and of those of providers without an entry in
- *	@buffers
+ * @geometry: geometry of the kernel's rings, and of the rings of providers that have no
+ *	entry in @buffers
  * @sub_size: requested bytes of a sub-buffer; 0: chosen by the ring size
  * @buffers: ring sizes of some providers; may be NULL
  * @owner: credentials of the session's creator, with a reference to the user namespace.
@@ -119,23 +119,24 @@ struct at_reader {
  *	@ended
  * @members: providers in the session, including ended ones that have not been removed
  * @nr_members: number of members added so far
- * @nr_holding: members that are not done
+ * @nr_holding: number of members that are not done, see struct at_member
  * @holding: size of the rings of members that are not done, bytes
- * @gone: members that are gone and not done
+ * @gone: members whose provider is gone, but whose rings have not been freed
  * @finished: members that are done and not removed
- * @ended: sums over members that are done
+ * @ended: accounting totals of members that are done
  * @unread: a consumer has closed the session, and at_ended_fn() has to look at @gone;
  *	under at_lock
  * @ended_work: removes members; holds a reference to the session
  * @initializing: a request is allocating what initialization needs, without a lock
  * @stopping: providers are being stopped or removed one by one: no other provider may
  *	join
- * @beginning: at_session_run() is noting what to clear: it also opens the gates of
- *	members that get their rings meanwhile
+ * @beginning: at_session_run() is noting what to clear. It then opens all gates, also
+ *	those of members that get their rings during this time
  * @nr_refused: providers refused since the last initialization or start, for lack of
  *	memory or because of the memory limit
  * @clearing: a start is still clearing the kernel's rings
- * @clear_lock: protects what the reader has taken of rings, and what starts have cleared
+ * @clear_lock: protects the cursors of the rings, and the positions up to which starts
+ *	have cleared the rings
  * @quiesce: waits until the writers of the last run have left
  * @quiescing: @quiesce is in use
  * @again: another run ended while @quiesce was in use: use it once more
@@ -144,7 +145,7 @@ struct at_reader {
  * @snapshot: the present consumer reads a snapshot
  * @read_lock: serialises read(2)
  * @reader: progress of the present consumer
- * @kept: @reader of the session's consumer, while a snapshot is read
+ * @kept: saved @reader while a snapshot is read, restored after the snapshot
  * @wait: consumers that wait for @readable
  * @readable: there may be something to read
  * @free_work: frees the session
@@ -228,6 +229,12 @@ u32 at_next_generation(void);
 u32 at_last_generation(void);
 void at_session_get(struct at_session *s);
 void at_session_put(struct at_session *s);
+/* Returns the queue for work of a session that may wait for memory of its owner. */
+static inline struct workqueue_struct *at_session_wq(const struct at_session *s)
+{
+	return s->owner.privileged ? at_wq : at_user_wq;
+}
+
 struct at_session *at_session_from(u32 *id);
 bool at_session_has_others(void);
 void at_session_unlist(struct at_session *s);

@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "ring/cursor.h"
@@ -22,8 +23,8 @@ struct at_test_ring {
 	u64 dropped;
 	u64 limit;
 	u64 words[AT_TEST_WORDS];
-	u32 laps;	/* laps that the writer makes while the ring is read */
-	u32 reads;	/* reads of a word before the next lap */
+	u32 laps;	/* laps that the writer has still to make while the ring is read */
+	u32 reads;	/* number of words that are read before the next lap */
 };
 
 static void at_test_write(struct at_test_ring *r, u32 n);
@@ -61,7 +62,7 @@ static struct at_test_ring *at_test_ring(struct kunit *test, bool circular)
 		.geometry = &r->geometry, .word = at_test_word, .position = at_test_position,
 		.arg = r,
 	};
-	r->limit = at_ring_limit(&r->geometry, 0);
+	r->limit = at_ring_limit(&r->geometry, 0, false);
 	return r;
 }
 
@@ -135,7 +136,7 @@ static void at_test_law(struct kunit *test, bool circular, bool streaming)
 		at_test_write(r, 2 + prandom_u32_state(&rnd) % 30);
 		while (prandom_u32_state(&rnd) % 23 == 0 && at_test_read(test, r, &c, &last))
 			if (streaming)
-				r->limit = at_ring_limit(&r->geometry, c.taken);
+				r->limit = at_ring_limit(&r->geometry, c.taken, false);
 	}
 	while (at_test_read(test, r, &c, &last))
 		;
@@ -181,7 +182,7 @@ static void at_test_clears(struct kunit *test, bool circular, bool streaming)
 		if (prandom_u32_state(&rnd) % 50 == 0) {
 			clear.taken = at_pos_linear(r->position, false);
 			clear.records = at_source_committed(&r->source, r->position);
-			r->limit = at_ring_limit(&r->geometry, clear.taken);
+			r->limit = at_ring_limit(&r->geometry, clear.taken, false);
 			oldest = r->written;
 		}
 		while (prandom_u32_state(&rnd) % 23 == 0) {
@@ -190,7 +191,7 @@ static void at_test_clears(struct kunit *test, bool circular, bool streaming)
 			if (!at_test_read(test, r, &c, &last))
 				break;
 			if (streaming)
-				r->limit = at_ring_limit(&r->geometry, c.taken);
+				r->limit = at_ring_limit(&r->geometry, c.taken, false);
 		}
 	}
 	at_cursor_clear(&c, &r->source, &clear);
@@ -220,7 +221,7 @@ static void p45_streaming_clears(struct kunit *test)
 	at_test_clears(test, false, true);
 }
 
-/* P40: after a clear, writers have a whole ring minus the cleared part of a sub-buffer. */
+/* P40: after a clear, the room for writers is less than a sub-buffer smaller than the ring. */
 static void p40_clear_gives_room(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, false);
@@ -231,7 +232,7 @@ static void p40_clear_gives_room(struct kunit *test)
 		at_test_write(r, 7);
 	for (i = 0; i < 300; i++) {
 		linear = at_pos_linear(r->position, false);
-		r->limit = at_ring_limit(&r->geometry, linear);
+		r->limit = at_ring_limit(&r->geometry, linear, false);
 		room = r->limit - linear;
 		KUNIT_ASSERT_LE(test, room, AT_TEST_WORDS);
 		KUNIT_ASSERT_GT(test, room, AT_TEST_WORDS - AT_TEST_SUB);
@@ -239,7 +240,10 @@ static void p40_clear_gives_room(struct kunit *test)
 	}
 }
 
-/* I2: a ring with arbitrary counts gets no more records counted than its words can hold. */
+/*
+ * I2: whatever counts the ring has, at_cursor_clear() counts no more records than the cleared
+ * words can hold.
+ */
 static void i2_random_clears_stay_in_bounds(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, true);
@@ -267,7 +271,10 @@ static void i2_random_clears_stay_in_bounds(struct kunit *test)
 	}
 }
 
-/* I8: in a circular ring the oldest sub-buffer may already hold the head of the next one. */
+/*
+ * I8: the reader of a circular ring must skip the oldest sub-buffer, because a writer may
+ * already have stored a new head there.
+ */
 static void i8_circular_reads_one_less(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, true);
@@ -347,6 +354,26 @@ static void i2_random_rings_stay_in_bounds(struct kunit *test)
 }
 
 /* at_source_now() counts all committed records, even if writers wrap the ring meanwhile. */
+/* Writers stay below the largest position, because readers could not follow a wraparound. */
+static void i8_limits_stay_below_the_largest_position(struct kunit *test)
+{
+	u32 kind;
+
+	for (kind = 0; kind < 4; kind++) {
+		const struct at_geometry g = at_geometry_of(SZ_64K, 0, kind & 1);
+		const bool fallback = kind & 2;
+		const u64 positions = at_pos_linear(U64_MAX, fallback) + 1;
+		u64 last = at_ring_limit(&g, positions - 1, fallback);
+
+		KUNIT_EXPECT_EQ(test, last % g.sub_words, 0);
+		/* The position behind the last record fits. */
+		KUNIT_EXPECT_EQ(test, at_pos_linear(last, fallback), last);
+		KUNIT_EXPECT_EQ(test, last, positions - g.sub_words);
+		KUNIT_EXPECT_EQ(test, at_ring_limit(&g, 0, fallback),
+				g.circular ? last : at_ring_words(&g));
+	}
+}
+
 static void i8_committed_while_written(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, true);
@@ -414,6 +441,7 @@ static struct kunit_case at_cursor_cases[] = {
 	KUNIT_CASE(i2_random_clears_stay_in_bounds),
 	KUNIT_CASE(i8_circular_reads_one_less),
 	KUNIT_CASE(i8_overrun_is_seen),
+	KUNIT_CASE(i8_limits_stay_below_the_largest_position),
 	KUNIT_CASE(i8_committed_while_written),
 	KUNIT_CASE(i2_random_rings_stay_in_bounds),
 	KUNIT_CASE(i11_position_backwards),

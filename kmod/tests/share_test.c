@@ -7,6 +7,7 @@
 #include <linux/prandom.h>
 #include <linux/preempt.h>
 
+#include "base/quiesce.h"
 #include "ring/kernel_ring.h"
 #include "ring/share.h"
 
@@ -17,12 +18,12 @@
 /**
  * struct at_test_shares - a ring and its writers
  * @ring: the ring
- * @sharing: state shared by @sharer
+ * @sharing: state that all members share
  * @spares: memory of @ring
- * @sharer: the members
- * @members: number of @sharer in use
- * @attempts: records that were attempted
- * @taken: words that were read
+ * @sharer: the members; only the first @members entries are used
+ * @members: number of members
+ * @attempts: records that the test tried to write
+ * @taken: words that the test has read
  * @period: tight period of the ring at the last write
  * @paid: words that each member paid for in that period; last entry: tasks of no member
  */
@@ -53,7 +54,7 @@ static void at_test_shares(struct kunit *test, struct at_test_shares *s, u32 nsu
 	};
 
 	memset(s, 0, sizeof(*s));
-	at_spares_init(&s->spares, at_ring_words(&g), 0, NULL);
+	at_spares_init(&s->spares, at_ring_words(&g), 0, at_wq, NULL);
 	at_kring_init(&s->ring, AT_KRING_EVENTS, &g, &s->sharing, &s->spares, foreign);
 	KUNIT_ASSERT_EQ(test, at_spares_prepare(&s->spares), 0);
 	while (s->members < members)
@@ -120,7 +121,7 @@ static void at_test_read(struct at_test_shares *s, u32 subs)
 	u64 linear = at_pos_linear(s->ring.position, false);
 
 	s->taken = min(s->taken + subs * AT_TEST_SUB, linear);
-	s->ring.limit = at_ring_limit(&s->ring.geometry, s->taken);
+	s->ring.limit = at_ring_limit(&s->ring.geometry, s->taken, false);
 }
 
 static void i6_who_keeps_within_his_share_loses_nothing(struct kunit *test)
@@ -173,7 +174,7 @@ static void i6_who_is_alone_has_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, at_test_flood(s, 0, 7), 6 * per_sub + s->ring.tight.quota / 7);
 	KUNIT_EXPECT_EQ(test, at_test_flood(s, 1, 7), s->ring.tight.quota / 7);
 	KUNIT_EXPECT_EQ(test, s->ring.tight.period, 1);
-	/* After the second member has left, the first one gets the rest. */
+	/* After the second member has left, the first one can fill the rest of the ring. */
 	at_sharer_leave(&s->sharing);
 	at_test_flood(s, 0, 7);
 	KUNIT_EXPECT_EQ(test, at_pos_linear(s->ring.position, false), 7 * AT_TEST_SUB +
@@ -255,7 +256,7 @@ static void i6_circular_rings_are_never_tight(struct kunit *test)
 	at_test_shares_end(test, s);
 }
 
-/* The quotas together fit the reserve for all sizes of records, sub-buffers and rings. */
+/* The sum of all quotas must fit into the reserve, with any size of sub-buffers and rings. */
 static void i6_quotas_fit_the_reserve(struct kunit *test)
 {
 	u32 sub, nsub, sharers;

@@ -11,6 +11,7 @@
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
+#include "base/quiesce.h"
 #include "ring/spare_rings.h"
 
 #define AT_TEST_WORDS	(3 * PAGE_SIZE / sizeof(u64))
@@ -22,7 +23,7 @@ static struct at_spares *at_test_spares(struct kunit *test)
 	struct at_spares *sp = kunit_kzalloc(test, sizeof(*sp), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, sp);
-	at_spares_init(sp, AT_TEST_WORDS, AT_TEST_CALM, NULL);
+	at_spares_init(sp, AT_TEST_WORDS, AT_TEST_CALM, at_wq, NULL);
 	return sp;
 }
 

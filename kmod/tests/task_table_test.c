@@ -103,8 +103,15 @@ static void at_model_free(struct at_table_model *m)
 	for (i = 0; i < TASKS; i++)
 		if (m->in[i])
 			at_model_remove(m, i);
-	at_task_table_reserve(0);
+	at_task_table_adapt();
 	vfree(m);
+}
+
+/* Make room for tasks once. */
+static void at_make_room(u32 tasks)
+{
+	at_task_table_reserve(tasks);
+	at_task_table_unreserve(tasks);
 }
 
 static void table_grows_and_shrinks_with_its_tasks(struct kunit *test)
@@ -113,7 +120,7 @@ static void table_grows_and_shrinks_with_its_tasks(struct kunit *test)
 	u32 i, refused = 0;
 
 	for (i = 0; i < TASKS; i++) {
-		at_task_table_reserve(1);
+		at_make_room(1);
 		refused += !at_model_put(m, i);
 	}
 	KUNIT_EXPECT_EQ(test, refused, 0);
@@ -121,7 +128,7 @@ static void table_grows_and_shrinks_with_its_tasks(struct kunit *test)
 	for (i = 0; i < TASKS; i++) {
 		if (i % 100)
 			at_model_remove(m, i);
-		at_task_table_reserve(0);
+		at_task_table_adapt();
 	}
 	KUNIT_EXPECT_EQ(test, m->nr, TASKS / 100);
 	KUNIT_EXPECT_EQ(test, at_model_differences(m), 0);
@@ -143,9 +150,9 @@ static void random_changes_agree_with_a_list(struct kunit *test)
 		else
 			refused += !at_model_put(m, i);
 		if (!(prandom_u32_state(&random) % 64))
-			at_task_table_reserve(prandom_u32_state(&random) % TASKS);
+			at_make_room(prandom_u32_state(&random) % TASKS);
 	}
-	/* No put fails: half of the slots may be used, and far fewer are. */
+	/* No put may fail: the limit is half of the slots, and far fewer are used. */
 	KUNIT_EXPECT_EQ(test, refused, 0);
 	KUNIT_EXPECT_EQ(test, at_model_differences(m), 0);
 	at_model_free(m);
@@ -157,13 +164,30 @@ static void full_table_refuses_tasks(struct kunit *test)
 	struct at_table_model *m = at_model_new(test);
 	u32 i;
 
-	at_task_table_reserve(0);
+	at_task_table_adapt();
 	for (i = 0; i < TASKS && at_model_put(m, i); i++)
 		;
 	KUNIT_EXPECT_LT(test, i, TASKS);
 	KUNIT_EXPECT_EQ(test, at_model_differences(m), 0);
-	at_task_table_reserve(1);
+	at_make_room(1);
 	KUNIT_EXPECT_TRUE(test, at_model_put(m, i));
+	KUNIT_EXPECT_EQ(test, at_model_differences(m), 0);
+	at_model_free(m);
+}
+
+/* Room that a caller has reserved stays, also if another caller adapts the size meanwhile. */
+static void reserved_room_stays(struct kunit *test)
+{
+	struct at_table_model *m = at_model_new(test);
+	u32 i, refused = 0;
+
+	at_task_table_reserve(TASKS);
+	for (i = 0; i < TASKS; i++) {
+		at_task_table_adapt();
+		refused += !at_model_put(m, i);
+	}
+	at_task_table_unreserve(TASKS);
+	KUNIT_EXPECT_EQ(test, refused, 0);
 	KUNIT_EXPECT_EQ(test, at_model_differences(m), 0);
 	at_model_free(m);
 }
@@ -172,6 +196,7 @@ static struct kunit_case at_task_table_cases[] = {
 	KUNIT_CASE(table_grows_and_shrinks_with_its_tasks),
 	KUNIT_CASE(random_changes_agree_with_a_list),
 	KUNIT_CASE(full_table_refuses_tasks),
+	KUNIT_CASE(reserved_room_stays),
 	{}
 };
 

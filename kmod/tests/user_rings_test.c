@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Rings of providers: freeing them. */
+/* Freeing the rings of a provider */
 #include <kunit/test.h>
 #include <linux/mm.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Providers that have ended: a session adds their counts to its sums, without losses. When their
- * records have been read, it keeps only these sums.
+ * Providers that have ended: when their records have been read or overwritten, the session adds
+ * their counts to its sums, and keeps nothing else of them. The sums must be exact.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include "raw.h"
 
 #define NOBODY		65534
+#define OTHER		1000
 #define NAME		"ended"
 #define STRIDE		(64 * 1024)
 #define SOME		64
@@ -83,7 +84,7 @@ static void wait_ended(int id, uint32_t want)
 
 /* --- reading -------------------------------------------------------------------------- */
 
-/* A reader's counts: records, providers, and providers that it knows to have ended */
+/* Numbers of records, of providers, and of ended providers (.gone) that a reader has received */
 struct told {
 	uint64_t records, providers, gone, serial;
 	struct asynctrace_ended ended;
@@ -320,6 +321,61 @@ static void unread_providers_leave_room_on_the_account(void)
 	limit_restore(LIMIT_PROVIDERS);
 }
 
+static int write_once(void *arg)
+{
+	(void)arg;
+	come_and_go(RECORDS);
+	return ktap_failed();
+}
+
+/* Runs more providers than a user may have at a time. */
+static int crowd(void *arg)
+{
+	const int rounds = *(int *)arg;
+
+	for (int i = 0; i < rounds; i++) {
+		struct raw_provider p;
+
+		NEED(!raw_provider(&p, NAME, ASYNCTRACE_RING_MIN));
+		raw_write(&p, 0, 1);
+		raw_provider_end(&p);
+	}
+	return ktap_failed();
+}
+
+/* Returns the number of records that the session has of providers of the user. */
+static uint64_t records_of(int fd, uint32_t uid)
+{
+	const struct asynctrace_chunk *chunk = (void *)buf;
+	const struct asynctrace_provider_info *info = (void *)(buf + sizeof(*chunk));
+	uint32_t provider = 0;
+	uint64_t records = 0;
+
+	while (read(fd, buf, sizeof(buf)) > 0) {
+		if (chunk->kind == ASYNCTRACE_CHUNK_PROVIDER && info->uid == uid)
+			provider = chunk->provider;
+		if (chunk->kind == ASYNCTRACE_CHUNK_EVENTS && chunk->provider == provider)
+			records += chunk->records;
+	}
+	return records;
+}
+
+/* A user with many ended providers loses own records, not those of another user. */
+static void I1_many_ended_providers_cost_only_their_user(void)
+{
+	int max = limit_lower(LIMIT_PROVIDERS, 4096, 64), rounds = max + max / 2, id, fd;
+
+	id = begin_with(ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_RING_MIN, false);
+	EXPECT_IS(raw_child(write_once, NULL, OTHER), 0);
+	EXPECT_IS(raw_child(crowd, &rounds, NOBODY), 0);
+	limit_restore(LIMIT_PROVIDERS);
+	EXPECT(sum_of(id).overwritten);
+	fd = consume(id, ASYNCTRACE_CONSUME_F_SNAPSHOT);
+	EXPECT_IS(records_of(fd, OTHER), RECORDS);
+	close(fd);
+	raw_nl_close(&nl);
+}
+
 static void snapshot_keeps_providers_that_end(void)
 {
 	int id = begin(ASYNCTRACE_MODE_CIRCULAR), fd;
@@ -494,6 +550,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(unread_records_stay_to_be_read),
 	KTAP_TEST(overwritten_providers_are_added_up),
 	KTAP_TEST(unread_providers_leave_room_on_the_account),
+	KTAP_TEST(I1_many_ended_providers_cost_only_their_user),
 	KTAP_TEST(snapshot_keeps_providers_that_end),
 	KTAP_TEST(dump_reports_providers_ended_meanwhile),
 	KTAP_TEST(serial_numbers_go_up),

@@ -9,8 +9,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <linux/io_uring.h>
 
 #include "child.h"
 #include "ktap.h"
@@ -123,7 +126,7 @@ static bool wait_turn(int fd)
 	return read(fd, &byte, 1) == 1;
 }
 
-/* The user's process: has many threads, and a session that records them */
+/* Runs as the unprivileged user, and makes many threads and a session that records them. */
 static int crowd_of_a_user(void *arg)
 {
 	static pthread_t threads[TAKEN];
@@ -239,7 +242,7 @@ static int renames_itself(void *arg)
 		SO(wait_turn(to_child[0]));
 		snprintf(name, sizeof(name), "renamed-%d", i);
 		SO(!prctl(PR_SET_NAME, name));
-		/* Only if the parent sleeps in read(2), the write wakes it, and is recorded. */
+		/* Wait until the parent sleeps in read(2): only then pass() wakes it. */
 		while (!is_asleep(getppid()))
 			usleep(1000);
 		SO(pass(to_parent[1]));
@@ -290,7 +293,7 @@ static void foreign_task_is_named_after_each_rename(void)
 			 STRIDE, "threads");
 	NEED(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id) &&
 	     !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
-	/* The child wakes this process each time. */
+	/* The child renames itself and wakes this process, so its names must be recorded. */
 	for (int i = 0; i < RENAMES; i++) {
 		NEED(pass(to_child[1]));
 		NEED(wait_turn(to_parent[0]));
@@ -300,6 +303,54 @@ static void foreign_task_is_named_after_each_rename(void)
 	fd = raw_open();
 	NEED(fd >= 0 && !raw_consume(fd, id) && !fcntl(fd, F_SETFL, O_NONBLOCK));
 	EXPECT_IS(names_seen(fd, child), RENAMES);
+	close(fd);
+	raw_provider_end(&p);
+	raw_nl_close(&nl);
+}
+
+/* --- workers of io_uring ----------------------------------------------------------------- */
+
+/* Returns the id of a thread of this process whose name begins with @prefix; 0: none */
+static int32_t thread_named(int fd, const char *prefix)
+{
+	static char buf[ASYNCTRACE_READ_MIN];
+	const struct asynctrace_chunk *chunk = (void *)buf;
+	const struct asynctrace_task_name *name = (void *)(buf + sizeof(*chunk));
+
+	while (read(fd, buf, sizeof(buf)) > 0) {
+		if (chunk->kind != ASYNCTRACE_CHUNK_NAMES)
+			continue;
+		for (size_t i = 0; i < chunk->bytes / sizeof(*name); i++)
+			if (name[i].flags & ASYNCTRACE_TASK_F_PROVIDER && name[i].pid == getpid() &&
+			    !strncmp(name[i].comm, prefix, strlen(prefix)))
+				return name[i].tid;
+	}
+	return 0;
+}
+
+/* The kernel's thread that polls the ring begins while the session runs. */
+static void io_uring_worker_is_a_thread_of_its_provider(void)
+{
+	struct io_uring_params params = { .flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 1 };
+	int id, fd, ring;
+	int32_t tid = 0;
+
+	NEED(!raw_nl_open(&nl) && !raw_provider(&p, "threads", STRIDE));
+	id = raw_session(&nl, "workers", ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_TARGETS,
+			 STRIDE, "threads");
+	NEED(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id) &&
+	     !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+	fd = raw_open();
+	NEED(fd >= 0 && !raw_consume(fd, id) && !fcntl(fd, F_SETFL, O_NONBLOCK));
+	ring = syscall(__NR_io_uring_setup, 1, &params);
+	NEED(ring >= 0);
+	for (int i = 0; !tid && i < 1000; i++) {
+		tid = thread_named(fd, "iou-sqp");
+		usleep(10000);
+	}
+	EXPECT(tid > 0 && tid != getpid());
+	EXPECT_IS(missed(id), 0);
+	close(ring);
 	close(fd);
 	raw_provider_end(&p);
 	raw_nl_close(&nl);
@@ -362,7 +413,7 @@ static bool stay_on(int cpu)
 	return !sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* A real-time process of root: a traced thread of it ends; then the process keeps CPU 1 busy. */
+/* Runs as root. Ends a traced thread on CPU 1, then keeps this CPU busy with real-time priority. */
 static int occupy_cpu(void *arg)
 {
 	const struct sched_param param = { .sched_priority = 50 };
@@ -379,8 +430,8 @@ static int occupy_cpu(void *arg)
 }
 
 /*
- * Ends the user's threads in bursts, which are smaller than the limit. Returns the number of
- * threads missed.
+ * Starts and ends threads in bursts, with fewer threads in a burst than the user's limit. Returns
+ * the number of threads that the session missed.
  */
 static int end_bursts(void *arg)
 {
@@ -425,6 +476,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(each_thread_of_a_crowd_is_traced),
 	KTAP_TEST(crowd_is_traced_by_the_session_that_takes_it),
 	KTAP_TEST(foreign_task_is_named_after_each_rename),
+	KTAP_TEST(io_uring_worker_is_a_thread_of_its_provider),
 	KTAP_TEST(thread_beyond_limit_is_counted_as_missed),
 	KTAP_TEST(I18_busy_cpu_keeps_no_ended_threads),
 };

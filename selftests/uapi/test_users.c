@@ -226,7 +226,7 @@ static void cookie_belongs_to_one_process(void)
 	close(fd);
 }
 
-/* A provider of root, which root's session records, and another user's session does not. */
+/* A provider of root. A session of root must record it, a session of another user must not. */
 static int only_provider(void *arg)
 {
 	struct raw_provider own;
@@ -351,9 +351,51 @@ static void sessions_of_user_share_memory_limit(void)
 }
 
 /*
- * A provider whose last two sessions ended a moment ago gets no rings before each CPU has run
- * another task. This CPU runs no other task, because the test keeps it busy. Exit status of a child
- * whose provider did not wait for its rings:
+ * Lets a provider join and end in each of three sessions that take more than half of the user's
+ * memory. If an ended provider were still charged, the second session would have no room.
+ */
+static int take_turns(void *arg)
+{
+	int err, session, tries = 0;
+	uint64_t limit, ring, cpus;
+	struct raw_provider p;
+	char name[16];
+
+	(void)arg;
+	SO(!raw_nl_open(&nl));
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_INFO_GET, 0);
+	SO(!raw_nl_ask(&nl));
+	limit = raw_nl_u64(&nl, ASYNCTRACE_A_INFO_MEMORY_LIMIT);
+	cpus = raw_nl_u32(&nl, ASYNCTRACE_A_INFO_ONLINE_CPUS);
+	for (ring = ASYNCTRACE_RING_MIN; ring * (cpus + 1) * 2 <= limit; ring *= 2)
+		;
+	for (int i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "x%d", i);
+		SO(!raw_provider(&p, name, ring));
+		/* The sessions stay, so only the end of their provider can make room. */
+		session = raw_session(&nl, name, ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_OFF,
+				      ring, name);
+		SO(session > 0);
+		/* A provider ends a moment after its mapping is removed. */
+		do {
+			err = raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, session);
+		} while (i && err == -ENOSPC && tries++ < 1000 && !usleep(10000));
+		SO(!err);
+		raw_provider_end(&p);
+	}
+	return 0;
+}
+
+static void I19_ended_provider_makes_room_for_a_session(void)
+{
+	EXPECT_IS(raw_child(take_turns, NULL, NOBODY), 0);
+}
+
+/*
+ * Exit status of a child whose provider did not wait for its rings, so that fill() tries again.
+ *
+ * A provider whose last two sessions have just ended gets no rings before each CPU has run another
+ * task. The test keeps this CPU busy, so the provider should wait.
  */
 #define NEVER_WAITED	77
 
@@ -566,6 +608,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(I6_only_root_records_other_users),
 	KTAP_TEST(a_user_has_so_many_sessions),
 	KTAP_TEST(sessions_of_user_share_memory_limit),
+	KTAP_TEST(I19_ended_provider_makes_room_for_a_session),
 	KTAP_TEST(provider_waiting_for_rings_is_charged),
 	KTAP_TEST(ended_waiter_is_not_charged),
 	KTAP_TEST(I19_subordinate_uids_share_their_owners_quota),

@@ -253,10 +253,20 @@ static char *map_memfd(size_t bytes, int *fd)
 	return all;
 }
 
+uint64_t at_area_limit(const struct at_shape *shape, uint32_t ring, uint64_t taken)
+{
+	const uint64_t positions = (ring == shape->nr_rings ? ASYNCTRACE_FALLBACK_POS_MASK :
+				    ASYNCTRACE_POS_MASK) + 1;
+	const uint64_t last = positions - shape->sub_words;
+	const uint64_t limit = taken + (uint64_t)shape->sub_words * shape->nsub;
+
+	return shape->mode == ASYNCTRACE_MODE_CIRCULAR || limit > last ? last : limit;
+}
+
 int at_area_create(struct at_area *a, const struct at_shape *shape, const char *categories)
 {
 	struct asynctrace_control c = { 0 };
-	uint64_t *limits, limit = (uint64_t)shape->sub_words * shape->nsub;
+	uint64_t *limits;
 	char *all;
 
 	memset(a, 0, sizeof(*a));
@@ -275,7 +285,7 @@ int at_area_create(struct at_area *a, const struct at_shape *shape, const char *
 	*a->control = c;
 	limits = (uint64_t *)((char *)a->control + c.limits);
 	for (uint32_t i = 0; i <= shape->nr_rings; i++)
-		limits[i] = shape->mode == ASYNCTRACE_MODE_CIRCULAR ? UINT64_MAX : limit;
+		limits[i] = at_area_limit(shape, i, 0);
 	((struct asynctrace_ring_header *)(a->rw + c.durable))->position =
 		(uint64_t)c.durable_generation << ASYNCTRACE_DURABLE_GEN_SHIFT;
 	put_categories(a, categories);

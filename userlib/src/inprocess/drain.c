@@ -24,7 +24,7 @@
 /* fork() and the flight recorder's start wait at most this long for the drain thread. */
 #define AT_PAUSE_MAX_MS		1000
 
-/* By system call: the vDSO would read a counter that the program may have forbidden. */
+/* Makes a system call: the vDSO reads a counter that the program may have forbidden. */
 static uint64_t now_ns(clockid_t clock)
 {
 	struct timespec ts;
@@ -167,7 +167,10 @@ static bool refresh_comm(struct asynctrace_thread *t)
 	return true;
 }
 
-/* Emits the threads of a range of slots. Returns the last slot up to which all were ready. */
+/*
+ * Emits the threads of the slots from @from to @to, and skips slots that are not ready. Returns the
+ * last slot before the first that is not ready. @changed_only: only threads with a new name
+ */
 static uint32_t emit_threads(struct at_drain *d, uint32_t from, uint32_t to, bool changed_only)
 {
 	uint32_t whole = from - 1;
@@ -254,7 +257,7 @@ static void emit_events(struct at_drain *d, const struct at_reader *rd, const st
 	emit_chunk(d, &c, x ? x->words : NULL, x ? x->nwords * 8 : 0);
 }
 
-/* Called by the drain thread between two extents, when no reader depends on the limits. */
+/* Called by the drain thread between two extents: while it reads one, limits keep writers out. */
 static void make_circular(struct at_drain *d)
 {
 	struct asynctrace_control *c = d->area->control;
@@ -263,7 +266,8 @@ static void make_circular(struct at_drain *d)
 	d->live = true;
 	d->area->shape.mode = ASYNCTRACE_MODE_CIRCULAR;
 	for (uint32_t i = 0; i <= d->area->shape.nr_rings; i++)
-		__atomic_store_n(&limits[i], UINT64_MAX, __ATOMIC_RELEASE);
+		__atomic_store_n(&limits[i], at_area_limit(&d->area->shape, i, 0),
+				 __ATOMIC_RELEASE);
 }
 
 /* Emits the chunks that require all rings to have been read. */
@@ -302,12 +306,12 @@ void at_drain_round(struct at_drain *d, bool last)
 {
 	const bool reads = last || !d->at_end;
 	const uint32_t nr = d->area->shape.nr_rings + 1;
-	/* Limited, because writers may be as fast as the loop. */
+	/* Limit the loop, because writers may fill a ring as fast as it is read. */
 	const uint32_t max = last ? UINT32_MAX : d->area->shape.nsub + 1;
 	struct at_extent x;
 
 	d->busiest = 0;
-	/* Do not list the drain thread. The last round does not run in it. */
+	/* Leave out the drain thread. It has ended before the last round. */
 	if (!d->listed)
 		at_live_threads(emit_live, d, last ? 0 : syscall(SYS_gettid));
 	d->listed = true;
@@ -446,7 +450,10 @@ static void *drain_thread(void *arg)
 	unsigned int ms = AT_PERIOD_MIN_MS;
 	struct timespec until;
 
-	/* at_drain_start() set @working, because starting a thread may call malloc(3). */
+	/*
+	 * at_drain_start() has set .working, so that fork() waits while this thread starts:
+	 * starting may call malloc(3).
+	 */
 	at_drain_leave(d);
 	pthread_mutex_lock(&d->lock);
 	while (!d->stop) {
@@ -512,7 +519,7 @@ void at_drain_resume(struct at_drain *d)
 
 /* --- the thread ----------------------------------------------------------- */
 
-/* Blocks all signals, because the program's signals are for its own threads. */
+/* Starts the drain thread. It blocks all signals: they are for the program's own threads. */
 int at_drain_start(struct at_drain *d)
 {
 	sigset_t all, old;

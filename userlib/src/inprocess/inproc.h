@@ -59,7 +59,7 @@ struct at_output {
 	char name[PATH_MAX];
 };
 
-/* Result of expanding a file name pattern: does it have %p, and which letter is wrong (-EINVAL)? */
+/* Result of at_output_expand(): true if the pattern has %p; the wrong letter after -EINVAL */
 struct at_output_name {
 	bool has_pid;
 	char wrong;
@@ -153,6 +153,12 @@ struct at_area {
 
 /* Returns the bytes of one CPU's ring. A size that is no power of two is rounded up. */
 uint64_t at_ring_size(const struct at_trace_options *options);
+/*
+ * Returns the linear offset up to which writers may enter sub-buffers of a ring after @taken words
+ * were read. Behind the last sub-buffer that a position can express, records are dropped and
+ * counted.
+ */
+uint64_t at_area_limit(const struct at_shape *shape, uint32_t ring, uint64_t taken);
 /* Computes the shape from the caller's options, the CPUs and the clock. Returns 0 or -EINVAL. */
 int at_shape_init(struct at_shape *shape, const struct at_trace_options *options);
 /*
@@ -166,9 +172,9 @@ int at_categories_check(const char *categories, const char **wrong, size_t *n);
 int at_area_create(struct at_area *area, const struct at_shape *shape, const char *categories);
 void at_area_destroy(struct at_area *area);
 /*
- * Maps the area for the writers of this process, with the gate at @gate: closed, or ATTACH, so that
- * other threads wait for the caller, who holds the back end's lock. After an error, the writers see
- * empty memory and a closed gate.
+ * Maps the area for the writers of this process. @gate: the initial gate. It is closed, or ATTACH,
+ * which makes other threads wait for the caller, who holds the back end's lock. After an error, the
+ * writers see empty memory and a closed gate.
  */
 int at_area_attach(struct at_area *area, uint32_t gate);
 /* Replaces the mapping by empty memory. */
@@ -345,10 +351,10 @@ struct at_taken {
 };
 
 /*
- * Hands out the copies @taken, and before each copy those threads of its records that @d->used does
- * not have yet. @began: the first clock pair. The readers must have reached their end. Used instead
- * of the functions below. Async-signal-safe if the sink is. Only the members up to @d->name must be
- * set.
+ * Hands out a whole trace from the copies @taken, without the thread that the functions below use.
+ * Before each copy, hands out the threads of its records that @d->used does not have yet. @began:
+ * the first clock pair. The caller must have set the members of @d up to .name, and all readers
+ * must have reached their end. Async-signal-safe if the sink is.
  */
 int at_drain_once(struct at_drain *d, const struct asynctrace_clock_pair *began,
 		  const struct at_taken *taken);

@@ -262,11 +262,11 @@ void at_reader_done(struct at_reader *rd, const struct at_extent *x)
 {
 	struct at_area *a = rd->area;
 	uint64_t *limits = (uint64_t *)((char *)a->control + a->control->limits);
-	const uint64_t ring_words = (uint64_t)a->shape.sub_words * a->shape.nsub;
 
 	rd->delivered += x->records;
 	rd->next = x->next;
 	if (x->whole && a->shape.mode == ASYNCTRACE_MODE_STREAMING)
 		/* The release orders all reads of the sub-buffer before the new limit. */
-		__atomic_store_n(&limits[rd->ring], rd->next + ring_words, __ATOMIC_RELEASE);
+		__atomic_store_n(&limits[rd->ring], at_area_limit(&a->shape, rd->ring, rd->next),
+				 __ATOMIC_RELEASE);
 }
