@@ -69,8 +69,8 @@ program() {
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
-# account_holds TOOL FILE: in the trace, the time of each operation equals its latency. TOOL is
-# asynctrace in the build directory.
+# account_holds TOOL FILE: check that the account of each operation in the trace equals its latency.
+# TOOL is asynctrace in the build directory.
 account_holds() {
 	"${1%/*}/selftests/account" "$2"
 }

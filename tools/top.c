@@ -417,7 +417,7 @@ static int run(struct top *t)
 		return status;
 	t->live.own_clock = !t->feed.path;
 	t->screen.source = source_name(t);
-	/* Show all of a finished file, because its last seconds are arbitrary. */
+	/* Show the numbers of a whole finished file: its last seconds have no special meaning. */
 	t->screen.view.since_start |= is_finished(t);
 	t->next = live_wall() + (t->batch ? t->interval : 0);
 	err = loop(t);

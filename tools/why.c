@@ -55,7 +55,7 @@ struct why {
 	struct kept kept;
 	struct joined joined;
 
-	/* --percentile: all operations, then the chosen one */
+	/* --percentile: .places has all operations, and .wanted is the chosen one. */
 	struct place *places;
 	size_t nr_places, room_places;
 	struct place wanted;
@@ -144,7 +144,7 @@ static void print_operation(const struct why *w, const struct analysis_operation
 	explain_joined(stdout, op, &w->joined);
 }
 
-/* Reads the events of the kernel that belong to the operations, if the answer shows them. */
+/* Reads the kernel's events that belong to the operations, if the output will show them. */
 static void read_joined(struct why *w)
 {
 	const char *path = w->source.path;

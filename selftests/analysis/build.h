@@ -64,7 +64,7 @@ void put_thread(struct trace *t, uint32_t tid, uint32_t pid, const char *name);
 void put_kernel_loss(struct trace *t, uint64_t from, uint64_t to, unsigned int cpu);
 void put_provider_loss(struct trace *t, uint64_t from, uint64_t to, const char *provider);
 /*
- * Puts a counter of the recorder, which says that the quota of the cgroup @path throttled the
+ * Puts the counter that a recorder writes when the CPU quota of the cgroup @path has throttled the
  * process @pid.
  */
 void put_throttling(struct trace *t, uint64_t ns, uint32_t pid, const char *path,

@@ -158,7 +158,7 @@ static void switch_cpu(struct machine *k, int cpu)
 	static const struct {
 		uint32_t state;
 		enum analysis_reason reason;
-		const char *in;		/* "": not in the record */
+		const char *in;		/* system call or page fault; "": none */
 		unsigned int off_cpu;
 	} ways[] = {
 		{ PREEMPTED, ANALYSIS_PREEMPTED, "", 0 },
@@ -589,7 +589,7 @@ static const struct model_proof *first_proof(const struct model *m, int thread)
 	return NULL;
 }
 
-/* The next record after @c that shows what its thread works on, or the end */
+/* Returns the time of the next record that shows the thread's work after @c, or the run's end. */
 static unsigned int shown_at(const struct model *m, const struct model_change *c)
 {
 	for (size_t i = 0; i < m->nr_proofs; i++)
@@ -606,7 +606,10 @@ static bool is_open(const struct model *m, uint64_t id, unsigned int from, unsig
 	return false;
 }
 
-/* Does a record come too late to show that a thread began or ended to work on @o? */
+/*
+ * Did a thread begin or stop to work on @o, with no record of the change at that moment? Until the
+ * thread's next record, the records suggest that the thread goes on as before.
+ */
 static bool is_shown_late(const struct model *m, const struct model_operation *o)
 {
 	for (size_t i = 0; i < m->nr_changes; i++) {
@@ -634,8 +637,8 @@ static bool hides_change(const struct model *m, const struct model_operation *o,
 }
 
 /*
- * Was a scheduling record lost, before the end of @o, of a thread that ever works on @o? Or does a
- * loss hide when a thread began to work on @o?
+ * Did a thread that works on @o lose a scheduling record before the end of @o? Or does a loss hide
+ * when a thread began to work on @o?
  */
 static bool has_gap(const struct model *m, const struct model_operation *o)
 {

@@ -13,9 +13,11 @@ struct tailed_options {
 };
 
 /*
- * Fails unless the part kept of @t is a valid file, gives the same answers about slow operations as
- * @t and no others, and unless each record is counted once. Compares no answers if the filter's
- * counts .late or .hasty (see tail.h) are not 0. Adds the number of compared answers to *@compared.
+ * Filters @t as record --slower-than does. Fails unless the kept part is a valid file and gives the
+ * same answers about slow operations as @t, and no others. Each record must be counted once.
+ *
+ * Compares no answers if the filter's counts .late or .hasty (see tail.h) are not 0. Adds the
+ * number of compared answers to *@compared.
  *
  * If TAIL_DUMP names a directory, a failure leaves part.fxt and whole.fxt there.
  */

@@ -48,7 +48,10 @@ static void scopes_are_exact(void **state)
 	struct trace t = { 0 };
 
 	start(&t);
-	/* The thread that takes the task works on it only within the scope. */
+	/*
+	 * The only work on the operation is thread 2's scope. The durations of thread 1 do not
+	 * count, although they contain the operation's begin and end.
+	 */
 	put_duration(&t, 5, 90, 1, "accept");
 	begins(&t, 10, 1, 1, 0);
 	enters(&t, 30, 2, "work", 1);
@@ -120,7 +123,10 @@ static void resumed_operation_is_worked_on(void **state)
 			"10-20 queued t1, 20-40 running t1, 40-60 queued t2", NULL);
 }
 
-/* A duration whose program gave it the argument "operation" for other reasons */
+/*
+ * A program may give the argument "operation" to a duration of its own. The duration's end lacks
+ * the argument "resumed", and must restore the operation from before the duration.
+ */
 static void end_restores_what_was_before(void **state)
 {
 	struct trace t = { 0 };
@@ -295,7 +301,7 @@ static void g83_self_time_leaves_out_inner_regions(void **state)
 	region_ends(&t, 25, 1, "c");
 	region_ends(&t, 30, 1, "b");
 	enters(&t, 40, 1, "a", 2);
-	/* Only scopes count. */
+	/* Self time leaves out inner scopes, but not other durations. */
 	put_duration(&t, 42, 44, 1, "duration");
 	leaves(&t, 50, 1, "a", 1);
 	leaves(&t, 70, 1, "a", 0);

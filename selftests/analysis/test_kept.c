@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Traces made by hand, of which record --slower-than keeps what it needs */
+/* Traces made by hand: record --slower-than must keep all that their slow operations need. */
 #include <linux/asynctrace_fxt.h>
 
 #include "tailed.h"
@@ -123,8 +123,8 @@ static void thread_without_records_is_named(void **state)
 }
 
 /*
- * Durations do not show which threads work on operation 9, because thread 3 enters operation 9.
- * Thread 3 has no part in operation 7.
+ * Thread 3 enters operation 9, so durations do not count as work on operation 9. The file must show
+ * this enter, although thread 3 has no part in operation 7.
  */
 static void enter_by_a_thread_left_out_counts(void **state)
 {
@@ -147,8 +147,8 @@ static void enter_by_a_thread_left_out_counts(void **state)
 }
 
 /*
- * A loss followed the first event of thread 1, which was before the operation. The duration
- * around the operation begins later, and is in the file.
+ * The first event of thread 1 came before the operation, and was followed by a loss. The duration
+ * around the operation begins after the loss, and is in the file.
  */
 static void first_event_before_the_duration_counts(void **state)
 {

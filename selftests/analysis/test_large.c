@@ -228,7 +228,7 @@ static void durations_are_deeper_than_the_stack(void **state)
 	expect_operations(&t, MANY);
 }
 
-/* An operation that is open all the time keeps no more works than the history has room for. */
+/* An operation that never ends must not keep more entries (struct work) than .history allows. */
 static void long_operation_stays_within_history(void **state)
 {
 	struct analysis_options opts = { .history = 1000, .window = 16 };
@@ -257,7 +257,7 @@ static void long_operation_stays_within_history(void **state)
 	trace_free(&t);
 }
 
-/* Each record is older than the previous one, so that no two belong to one run. */
+/* Each record is older than the previous one, so no two records form a sorted run. */
 static void records_come_in_reverse_order(void **state)
 {
 	struct trace t = { 0 };

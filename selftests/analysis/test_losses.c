@@ -100,7 +100,10 @@ static void wakeup_between_losses_tells_nothing(void **state)
 		    "80-100 unknown/records were lost t1", NULL);
 }
 
-/* The wakeup may have come, and been lost, before the record that the thread left its CPU. */
+/*
+ * The wakeup that ended the sleep may have come before the thread left its CPU at 40. Then it is
+ * among the records that CPU 1 lost.
+ */
 static void sleep_between_losses_may_have_ended(void **state)
 {
 	struct trace t = { 0 };

@@ -110,7 +110,10 @@ static void begin_end_duration_works_until_its_end(void **state)
 		    "5-10 queued t2, 10-40 running t2, 40-50 queued t1", NULL);
 }
 
-/* More records than a window of 16 can hold come before the end, which is older than the begin. */
+/*
+ * The end has an earlier time than the begin, but follows it in the file after more records than
+ * the window holds.
+ */
 static void late_end_is_an_orphan(void **state)
 {
 	struct analysis_options opts = { .window = 16 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Rows of events without their counterpart: each kind, and nothing else */
+/* Orphans, events without their counterpart: each kind is found, and no other event is */
 #include "build.h"
 
 struct found {

@@ -14,8 +14,8 @@ static void put_number(struct trace *t, uint64_t ns, const char *name, uint64_t 
 }
 
 /*
- * Analyses with the pair and frees @t. The rows without their intervals must be @want. Rows that
- * wait for scheduling come in reverse order.
+ * Analyses @t with the pair and frees it. The rows without their intervals must be @want. Rows of
+ * operations that wait for the states of threads come in reverse order.
  */
 static struct analysis_totals expect(struct trace *t, const struct analysis_pair *pair,
 				     const char *want)

@@ -175,7 +175,10 @@ static void open_operations_stay_after_the_end(void **state)
 	live_end(&l);
 }
 
-/* At some numbers of threads, a new one moves the table of threads while it is walked. */
+/*
+ * Adding a thread resizes the table of threads at some sizes. This must not happen during a walk of
+ * the table, so try many sizes.
+ */
 static void waker_without_records_moves_no_table(void **state)
 {
 	for (uint32_t nr = 1; nr < 200; nr++) {

@@ -3,7 +3,10 @@
 #include "model.h"
 
 static struct model model;
-/* Records or events are missing: the engine may say "unknown" and leave parties out. */
+/*
+ * True if records or events are missing. The engine may then say "unknown", and need not name the
+ * other party of a state, such as the waker.
+ */
 static bool lossy;
 static uint64_t second_readings, told_parties;
 
@@ -35,9 +38,9 @@ static bool is_lost_after(unsigned int i, int t, uint64_t ns)
 }
 
 /*
- * Does @t work on an operation with the id @id at @ns? If the row was made before a thread enters
- * the operation, the engine decides this by durations. If the row of @op was made before a loss,
- * the loss may have taken the innermost duration around an event.
+ * May a row of @op say that @t works on an operation with the id @id at @ns? The engine goes by
+ * durations until a scheduling record shows a thread on that operation. If a loss after the row
+ * took the innermost duration around an event, the engine may have used an outer one instead.
  */
 static bool works_on_id(const struct analysis_operation *op, int t, const struct analysis_id *id,
 			unsigned int ns)
@@ -68,7 +71,10 @@ static uint64_t told_id(int t, unsigned int ns, unsigned int until)
 	return 0;
 }
 
-/* Checks that the other party of @row works on the operation that the scheduling records have. */
+/*
+ * Checks which operation the other party of @row works on, if scheduling records show the
+ * operation.
+ */
 static void check_cell(const struct analysis_operation *op, const struct analysis_interval *row,
 		       unsigned int ns, unsigned int until)
 {
@@ -113,7 +119,7 @@ static void check_thread(const struct analysis_operation *op, const struct analy
 		must(model.reason[t][ns] == row->reason);
 	if (row->state == ANALYSIS_BLOCKED)
 		must(!strcmp(row->in, row->inferred ? "" : model.in[t][ns]));
-	/* Only a record after the end of the operation would tell the other party. */
+	/* The record that names the other party came after the operation's end: do not check it. */
 	if (T0 + model.wake_at[t][ns] >= op->end)
 		return;
 	if (row->state == ANALYSIS_BLOCKED) {
@@ -261,7 +267,10 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Analyses @t, and settles now and then if @settle. Analyses again if records came late. */
+/*
+ * Analyses @t. If @settle is true, calls analysis_settle() now and then. If records came late,
+ * analyses @t once more.
+ */
 static struct rows run(const struct trace *t, size_t window, bool settle)
 {
 	struct analysis_options opts = { .window = window };

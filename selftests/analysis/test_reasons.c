@@ -179,7 +179,7 @@ static void ids_count_more_than_durations(void **state)
 		    "req 9 2-80 open: 2-5 queued t2 on req 2, 5-60 running t2, 60-80 queued |", NULL);
 }
 
-/* Each record counts for all operations with its id that are open then. */
+/* Each record counts for all operations with its id that are open at its time. */
 static void id_counts_for_operations_begun_since(void **state)
 {
 	struct trace t = { 0 };
@@ -231,7 +231,10 @@ static void loss_hides_when_the_id_changed(void **state)
 			"40-45 runnable t1 ?, 45-50 running t1", NULL);
 }
 
-/* The id of thread 3 shows that its scheduling is recorded since the wakeup, before its event. */
+/*
+ * The wakeup at 10 has an operation of its waker, thread 3. So the scheduling of thread 3 is
+ * recorded from 10 on, although its first event comes later.
+ */
 static void waker_with_an_id_runs_on(void **state)
 {
 	struct trace t = { 0 };
@@ -249,7 +252,10 @@ static void waker_with_an_id_runs_on(void **state)
 			"15-30 running t3 ?, 30-40 blocked/sleep t3 in later", NULL);
 }
 
-/* Once a record had an id of the thread, a record without one means that it works on nothing. */
+/*
+ * If an earlier record had an operation id of the thread, a record without an id means that the
+ * thread works on nothing.
+ */
 static void absent_id_ends_the_work(void **state)
 {
 	struct trace t = { 0 };
@@ -345,7 +351,7 @@ static void G11_records_override_a_state(void **state)
 	put_state(&t, 6, SLEEPS, 100, 120, 130);
 	put_switch(&t, 110, 0, 5, 0, SLEEPS);
 	put_switch(&t, 130, 0, 0, 6, 0);
-	/* Thread 7 belongs to the session only since 150. Thread 8 was woken while it was read. */
+	/* Thread 7 belongs to the session only since 150. Thread 8 is woken during its reading. */
 	put_state(&t, 7, SLEEPS, 150, 160, 170);
 	put_state(&t, 8, SLEEPS, 100, 160, 170);
 	put_wakeup(&t, 165, 1, 8, 0);
@@ -359,9 +365,8 @@ static void G11_records_override_a_state(void **state)
 }
 
 /*
- * Before the session followed threads 5 and 6, records show that they left their CPUs: thread 5
- * runnable, thread 6 to sleep. Until the recorder read their states, both may have run without
- * records.
+ * At 110, thread 5 is preempted and thread 6 falls asleep. The session follows these threads only
+ * since the recorder read their states at 150. So in between, both may have run without records.
  */
 static void reading_ends_what_was_known_of_others(void **state)
 {
@@ -384,9 +389,10 @@ static void reading_ends_what_was_known_of_others(void **state)
 }
 
 /*
- * In a file of a series, the records of a ring that was read late are older than what an earlier
- * file shows. A reading of /proc does not tell what a thread did between such a record and the
- * moment from which its records are complete.
+ * The switches at 110 are from rings that were read late, so they are older than the states of
+ * threads 5 and 6. The state of thread 5 comes from an earlier file of the series, which has all
+ * records before it. The state of thread 6 was read from /proc: what it did between 110 and 115 is
+ * unknown.
  */
 static void state_of_earlier_file_overrides_records(void **state)
 {
@@ -442,7 +448,7 @@ static void G11_loss_hides_what_a_sleeper_did(void **state)
 			    "t5 100-200 running 0 blocked 20 unknown 80: unknown @; ");
 }
 
-/* A reading after a loss shows the state since the loss. One during it does not. */
+/* A state that is read after a loss holds since the loss. A state read during it is ignored. */
 static void G11_state_is_known_again_after_a_loss(void **state)
 {
 	struct trace t = { 0 };
@@ -454,7 +460,7 @@ static void G11_state_is_known_again_after_a_loss(void **state)
 	put_state(&t, 5, SLEEPS, 100, 150, 160);
 	put_state(&t, 6, SLEEPS, 100, 150, 160);
 	put_state(&t, 7, SLEEPS, 100, 125, 135);
-	/* Thread 8 was woken while it was read. */
+	/* Thread 8 is woken while the recorder reads its state. */
 	put_state(&t, 8, SLEEPS, 100, 150, 160);
 	put_wakeup(&t, 155, 1, 8, 0);
 	put_switch(&t, 170, 1, 0, 8, 0);
@@ -466,7 +472,10 @@ static void G11_state_is_known_again_after_a_loss(void **state)
 			    "t8 100-200 running 30 blocked 0 unknown 55: running @; ");
 }
 
-/* The reading shows which sleep it is: the one in the duration that is open. */
+/*
+ * The reading shows that thread 1 sleeps after the loss. The sleep belongs to "wait", the innermost
+ * open duration.
+ */
 static void G11_sleep_after_a_loss_is_in_its_duration(void **state)
 {
 	struct trace t = { 0 };

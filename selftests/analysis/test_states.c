@@ -82,7 +82,7 @@ static void path_skips_waker_that_is_not_followed(void **state)
 		    "60-65 runnable/woken t1 by hidden, 65-100 running t1", NULL);
 }
 
-/* From its switch in to its switch out, thread 2 ran, followed or not. */
+/* A thread runs from its switch in to its switch out, even if the thread is not followed. */
 static void path_follows_any_waker_while_it_runs(void **state)
 {
 	struct trace t = { 0 };
@@ -292,7 +292,8 @@ static void first_wakeup_may_find_a_thread_running(void **state)
 }
 
 /*
- * Thread 1 came back to its CPU without a record before it traced, and was followed from then on.
+ * No record shows that thread 1 came back to its CPU, because it was not followed yet. It is
+ * followed since it traced its first event.
  */
 static void thread_followed_late_runs_when_it_traces(void **state)
 {

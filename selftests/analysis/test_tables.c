@@ -24,7 +24,7 @@ static uint64_t arg_of(const struct fxt_record *rec, const char *name)
 	return arg ? arg->u : 0;
 }
 
-/* Returns the counts of thread @tid by the remaining records. */
+/* Returns the counts of thread @tid, by the records that were not lost. */
 static struct counts count_records(uint32_t tid)
 {
 	struct counts c = { 0 };
@@ -56,7 +56,9 @@ static int on_thread(void *arg, const struct analysis_thread_row *row)
 	uint64_t want[ANALYSIS_STATES] = { 0 }, states = 0, reasons = 0;
 
 	nr_threads++;
-	/* Before its first record the thread may have run, too. */
+	/*
+	 * Of a thread that is not followed, only running is known, and only after its first record.
+	 */
 	for (uint64_t ns = row->from - T0; ns < row->to - T0; ns++)
 		want[row->thread->followed ? (model_is_unsure(&model, t, ns) ? ANALYSIS_UNKNOWN :
 					      model.state[t][ns]) :
@@ -266,7 +268,7 @@ static int end_rounds(void **state)
 	return 0;
 }
 
-/* --- one by one ------------------------------------------------------------------------------ */
+/* --- traces made by hand --------------------------------------------------------------------- */
 
 static int keep_thread(void *arg, const struct analysis_thread_row *row)
 {

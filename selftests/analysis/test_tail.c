@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Random machines: record --slower-than keeps the answers about slow operations. */
+/*
+ * Traces of random machines: the file of record --slower-than must give the same answers about slow
+ * operations as the whole trace.
+ */
 #include <linux/asynctrace_fxt.h>
 #include <malloc.h>
 
@@ -152,7 +155,7 @@ static void wild_round(void)
 	begin_file(&t);
 	if (scheduled)
 		model_file(&model, 1, &t);
-	/* Beside the model's durations, wild ones would not nest: leave them out. */
+	/* Wild durations would not nest with those of the model, so do not mix them. */
 	put_wild(&t, scheduled ? ASYNCTRACE_FXT_ASYNC_BEGIN : ASYNCTRACE_FXT_DURATION_BEGIN);
 	end_file(&t, rnd_chance(50) ? 1 << 30 : 4096 << rnd_below(6));
 }
@@ -167,7 +170,10 @@ static ssize_t drop_output(void *arg, const void *buf, size_t len)
 	return len;
 }
 
-/* A thread begins, works on an operation that may not end, with names of its own, and exits. */
+/*
+ * Writes the records of a thread that begins, works on an operation and exits. Some operations and
+ * durations have no end, and half of the operations have unique names.
+ */
 static void live(struct words *w, unsigned int i)
 {
 	const uint32_t tid = 1000 + i % LIVE_TIDS;
@@ -221,7 +227,7 @@ static void memory_does_not_grow_with_time(void **state)
 	free(w.of);
 }
 
-/* --- all of them ------------------------------------------------------------------------ */
+/* --- the tests -------------------------------------------------------------------------- */
 
 static void rounds(void (*one)(void))
 {
@@ -229,7 +235,7 @@ static void rounds(void (*one)(void))
 
 	print_message("%llu operations compared, %llu traces late or hasty\n",
 		      (unsigned long long)compared, (unsigned long long)skipped);
-	/* Few machines may have no slow operation, so require one only after many. */
+	/* By chance, a few rounds may have no slow operation: require one after 100 rounds. */
 	assert_true(nr < 100 || compared);
 	compared = 0;
 	skipped = 0;

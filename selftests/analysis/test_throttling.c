@@ -109,7 +109,7 @@ static void other_process_is_not_concerned(void **state)
 	expect_rows(&t, WAIT_ROW(""), NULL);
 }
 
-/* Programs may write any counter, but not in the kernel's section. */
+/* A program may write a counter with the quota's name, but only in its own section of the file. */
 static void counter_of_a_program_is_no_quota(void **state)
 {
 	struct trace t = { 0 };
@@ -143,7 +143,7 @@ static void blocked_time_names_no_quota(void **state)
 		    "70000-100000 running t1", NULL);
 }
 
-/* Only the second reading has the record in order. */
+/* The first reading ignores a record that comes too late. The second reading has it in order. */
 static void late_record_counts_in_second_reading(void **state)
 {
 	const struct analysis_options opts = { .window = 4 };
@@ -259,7 +259,7 @@ static void sentence_names_the_quota(void **state)
 	fclose(f);
 	assert_non_null(strstr(text, "30.0 runnable (until the idle CPU took server/1; up to 25.0 us "
 			       "because of the CPU quota of cgroup /a/b)"));
-	/* The quota is named in the sentence, the account and the path. */
+	/* The text has the quota three times: in the sentence, the account and the path. */
 	at = text;
 	for (int i = 0; i < 3; i++) {
 		at = strstr(at, quota);

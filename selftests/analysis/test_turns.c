@@ -30,7 +30,7 @@ static bool is_woken_by(const struct analysis_turn *turn)
 	return false;
 }
 
-/* Returns the time that @t ran and that the records show. */
+/* Returns how long @t ran between @from and @to, as far as the records show it. */
 static uint64_t ran(int t, uint64_t from, uint64_t to)
 {
 	uint64_t sum = 0;
@@ -93,7 +93,7 @@ static int on_thread(void *arg, const struct analysis_thread_row *row)
 	const int t = index_of(row->thread);
 	const uint64_t followed = followed_at(row->thread->tid);
 
-	/* Turns include running time before row->from if records show it. Rows leave it out. */
+	/* Turns may include running time before row->from, which the row leaves out. */
 	if (lossy)
 		assert_true(running[t] <= row->ns[ANALYSIS_RUNNING] + row->from - T0);
 	else if (row->thread->followed && row->from < row->to)
@@ -238,7 +238,7 @@ static void turn_names_the_operation_of_its_events(void **state)
 	put_duration(&t, 12, 75, 7, "work");
 	BEGINS(&t, 15, 7, 3);
 	put_switch(&t, 20, 0, 7, 0, SLEEPS);
-	/* The duration in which the thread works on the operation goes on. */
+	/* Thread 7 works on operation 3 until "work" ends at 75, so more turns have its id. */
 	put_wakeup(&t, 40, 0, 7, 0);
 	put_switch(&t, 50, 0, 0, 7, 0);
 	put_switch(&t, 60, 0, 7, 0, SLEEPS);
@@ -255,7 +255,10 @@ static void turn_names_the_operation_of_its_events(void **state)
 		assert_int_equal(turns.ids[i], i < 3 ? 3 : 0);
 }
 
-/* Threads that are not followed have sleeps without records. */
+/*
+ * The trace follows thread 7 from its first event on, at 60. Before that, it may have slept without
+ * a record, so its running time does not count.
+ */
 static void unfollowed_thread_runs_no_time(void **state)
 {
 	struct trace t = { 0 };

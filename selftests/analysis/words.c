@@ -105,8 +105,8 @@ static void put_sched(struct words *w, const struct fxt_record *rec)
 }
 
 /*
- * Returns the id of a thread in the file. Pseudo threads, except the clock, get other ids than
- * those of the composer.
+ * Returns the thread's id for the new file. Pseudo threads, except the clock, get other ids there
+ * than in the files of the composer.
  */
 static uint64_t own_tid(uint64_t tid)
 {

@@ -26,7 +26,7 @@ struct counts {
 };
 
 struct counts counts_of(uint32_t session);
-/* Does the module record this process, as far as the module knows? */
+/* Does the module record this process, according to at_provider_observe()? */
 bool recorded(void);
 /* Starts a one-shot session of all providers, and waits until it records this process. */
 uint32_t start_session_of(const char *const *categories, uint32_t n, uint64_t ring_size);

@@ -407,7 +407,7 @@ static void recorder_has_valid_file(void)
 	done("G12_record_beside_traces_writes_a_valid_file");
 }
 
-/* The child of a process with a trace beside a session is recorded by the session. */
+/* A session also records a forked child of a process that writes a trace beside the session. */
 static void child_is_in_session(void)
 {
 	const uint64_t from = number;

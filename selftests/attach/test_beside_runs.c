@@ -197,7 +197,7 @@ static void region_over_restart(void)
 	uint32_t id = start_session();
 	int fd;
 
-	/* Advance the generation beyond 8 bits: regions compare only some bits of it. */
+	/* Advance the generation by more than 256: regions compare only some of its bits. */
 	for (int i = 0; i < 300; i++)
 		check(!at_session_update(ctl, id, 0, NULL), "%s", at_ctl_error(ctl));
 	restart(id);

@@ -230,7 +230,7 @@ static void change_session(unsigned int *x)
 
 /* --- tests ---------------------------------------------------------------------------------- */
 
-/* Traces start and stop at any moment of a record. */
+/* Checks the counts of sessions while traces start and stop at any moment, also within a record. */
 static void session_is_exact(unsigned int x)
 {
 	uint64_t traced = 0;
@@ -246,7 +246,10 @@ static void session_is_exact(unsigned int x)
 
 		check(!at_trace_start(fd, NULL));
 		usleep(rand_r(&x) % 4000);
-		/* Change only a running session: one that begins now gets nothing. */
+		/*
+		 * If no session ran when the trace began, a session that begins during the trace
+		 * gets no records.
+		 */
 		if (was_on) {
 			pthread_rwlock_wrlock(&lock);
 			change_session(&x);
@@ -275,7 +278,7 @@ static void session_is_exact(unsigned int x)
 	done("G12_sessions_are_exact_when_traces_start_and_stop");
 }
 
-/* The session changes at any moment of a record. */
+/* Checks the counts of a trace while the session changes at any moment, also within a record. */
 static void trace_is_exact(unsigned int x)
 {
 	struct at_trace_result r = { .size = sizeof(r) };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The flight recorder with the module, where it uses a circular session of the process
+ * The flight recorder on a machine with the module: it uses a circular session of the module
+ * unless another session records the process
  *
  * Runs in the test machine.
  */

@@ -171,7 +171,7 @@ static void P21_registration_can_wait_for_a_start(void)
 	void *err;
 
 	begin();
-	/* No session starts. */
+	/* Waits in vain: no session starts. */
 	EXPECT_IS(at_provider_register(&o), 0);
 	EXPECT_IS(started, 0);
 	session("waits", NULL);

@@ -186,7 +186,10 @@ static void w_context_nested(int thread)
 	at_context_leave(&around[thread]);
 }
 
-/* Makes contexts again without destroying them, so the list of listeners is never freed. */
+/*
+ * Contexts that inherit a listener: they are not destroyed, so their list of listeners is never
+ * freed.
+ */
 static void w_context_listener(int thread)
 {
 	at_context_enter(&listened[thread]);
@@ -194,7 +197,7 @@ static void w_context_listener(int thread)
 	at_context_leave(&listened[thread]);
 }
 
-/* One listener without callbacks: the limit is for what the library does. */
+/* The listener has no callbacks, because the limit is for the time that the library takes. */
 static void make_contexts(void)
 {
 	const struct at_listener_options o = { .size = sizeof(o) };

@@ -39,7 +39,7 @@ static void must(int err, const char *what)
 	K(duration, 1, TRACE_DURATION("bench", "event", "a", i)) \
 	K(region, 2, TRACE_REGION("bench", "event"))
 
-/* The loop of each kind: the fewest instructions of a round, so that no interrupt is in it. */
+/* Returns the instructions of one event, from the cheapest round: interrupts only add some. */
 #define KIND(name, records, ...) \
 	static unsigned int cost_of_##name(void) \
 	{ \

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-#	make bench		what an event costs, compared with other tracers
-#	make bench-server	what tracing costs a server, compared with LTTng-UST
-#				ROUNDS=N REQUESTS=N: of each round
-#	make bench-analysis	how fast a trace is analysed, compared with Perfetto's reader
+#	make bench		cost of an event, compared with other tracers
+#	make bench-server	cost of tracing a server, compared with LTTng-UST
+#				ROUNDS=N: rounds; REQUESTS=N: requests in each round
+#	make bench-analysis	speed of analysing a trace, compared with Perfetto's reader
 #				EVENTS="N ...": sizes of the traces
-#	make bench-beside	what an event costs that goes to a trace and to a session
+#	make bench-beside	cost of an event that an in-process trace and a session record
 
 BE		:= $(B)/selftests/bench
 BE_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) \

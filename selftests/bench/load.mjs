@@ -3,9 +3,9 @@
 //	node load.mjs SMALL TRACE OPERATIONS
 //
 // Print the seconds and the peak memory in KiB that Perfetto's trace processor needs to load a
-// trace. Its start and compilation are not counted: it loads the trace SMALL before. Node has
-// other threads, so the smaller of CPU time and elapsed time counts. The trace must have that
-// many operations.
+// trace. To leave out its start and compilation, first loads the trace SMALL. Node has other
+// threads, so the smaller of CPU time and elapsed time counts. The trace must have the given
+// number of OPERATIONS.
 
 import { openTrace, Unavailable } from '../perfetto/query.mjs';
 

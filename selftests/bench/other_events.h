@@ -2,9 +2,9 @@
 /*
  * Events of operations, regions, logs, virtual threads, blobs and objects
  *
- * Like events.h. Most of these statements also do something while nothing is recorded: they take
- * an id, change the thread's current operation, or read a clock for their arguments. So the limit
- * of events that are off does not apply to them.
+ * events.h explains the form of the lines. Most of these statements also do something while nothing
+ * is recorded: they take an id, change the thread's current operation, or read a clock for their
+ * arguments. So the limit of events that are off does not apply to them.
  */
 
 /* Operations, and the work of threads on them */
@@ -27,7 +27,7 @@ EVENT(region_begin_end, 2, 2.4,
 EVENT(region_2int64, 2, 2.4, TRACE_REGION(CAT, "e", "n", TA_INT64(i), "m", TA_INT64(i)),
       TP(2i64, i, i); TP(none))
 
-/* Logs; LTTng has a function that formats, which is slower than this because it allocates. */
+/* Logs. For LTTng, snprintf(3) formats the text: LTTng's own function allocates and is slower. */
 EVENT(log_11, 1, 0, TRACE_LOG(CAT, text_11), TP(str, text_11))
 EVENT(logf_int, 1, 0, TRACE_LOGF(CAT, "%ld", i),
       char line[32]; snprintf(line, sizeof(line), "%ld", i); TP(str, line))

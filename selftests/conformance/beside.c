@@ -30,7 +30,7 @@
  * instructions.
  */
 #define ROUNDS	9
-/* Percent by which a request may cost more beside the most providers */
+/* Percent by which a request may cost more with the most providers than with the fewest */
 #define MORE	20
 
 static const unsigned int sizes[] = { 10, 4096 };
@@ -88,7 +88,7 @@ static void keep_least(uint64_t *least, uint64_t value)
 }
 
 /*
- * Waits until workers have done what ending a session leaves to them. The waits differ in length,
+ * Waits until workers have finished the work that a request has queued. The waits differ in length,
  * so that not every request coincides with the timer's interrupt.
  */
 static void settle(void)
@@ -161,7 +161,7 @@ static int open_provider(void)
 	return fd;
 }
 
-/* Runs a session that is not read while providers come and go. */
+/* Measures requests of a session whose providers come and go. The session is never read. */
 static void run_ended(void)
 {
 	unsigned int ended = 0;

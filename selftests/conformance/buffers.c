@@ -23,7 +23,7 @@ static void open_mode(struct run *run, uint32_t mode)
 	session_start(run);
 }
 
-/* Checks the accounting by ring-get at the end, and by the reader. */
+/* Compares the kernel's counts of the rings with @attempted, and with what the reader received. */
 static void check_law(struct run *run, uint64_t attempted)
 {
 	const struct rd_ring sum = rd_sum(&run->rd, ASYNCTRACE_CHUNK_EVENTS, 0);
@@ -181,7 +181,7 @@ static void P42_streaming_full_drops_until_read(void)
 	law = law_of(run.id);
 	ktap_check(law.committed > RING / 2 / EVENT && !law.overwritten, "%llu of %u committed",
 		   (unsigned long long)law.committed, next_number - first);
-	/* Reading makes room. */
+	/* A ring that is read to its end must have room again. */
 	for (int i = 0; i < 20; i++) {
 		const uint64_t dropped = law_of(run.id).dropped;
 
@@ -429,7 +429,10 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-/* Has each thread written so much that all of them wrote at the same time, or has one ended? */
+/*
+ * Returns true if each thread has written so many events that all threads must have written at the
+ * same time, or if a thread has ended.
+ */
 static bool all_wrote(const struct writer *w)
 {
 	for (int i = 0; i < THREADS; i++)

@@ -5,9 +5,9 @@
 
 PT_TABLE  := table state providers categories buffers
 PT_COMMON := proto
-# Each a program of its own.
+# Tests that are programs of their own
 PT_ALONE  := scale beside parts death together
-# They share the reader, the numbered events and the raw requests with their neighbours.
+# Objects of selftests/support for all programs: the reader, numbered events and raw requests
 PT_SHARED := $(KT_COMMON:%=$(B)/selftests/support/%.o) $(B)/selftests/support/raw.o
 PT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread -fno-strict-aliasing \
 	     $(AT_INCLUDES) -Iselftests/support

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The participants of a session: each does only what it is told, until it is killed.
+ * The participants of a session: each acts only on the commands in struct cast, until it is killed
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static void writer(uint32_t id)
 	cast->provider[id] = status.provider;
 	for (;;) {
 		cast->silent[id] = cast->hush;
-		/* Read the counter anew: it is reset while no writer writes. */
+		/* Read the counter again each time: the test resets it while @hush is set. */
 		n = cast->written[id];
 		if (cast->hush || n == CAST_EVENTS || !nu_emit(id, n, -1)) {
 			sleep_us(CAST_PAUSE);
@@ -121,7 +121,7 @@ static void take(const struct rd_event *ev, void *seen)
 {
 	uint32_t writer, seq;
 
-	/* Finds events that are not intact. */
+	/* Counts events that are not intact, for report(). */
 	nu_event(ev, seen);
 	if (!cast_event(ev, &writer, &seq))
 		return;

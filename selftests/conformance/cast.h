@@ -29,7 +29,7 @@ enum cast_role {
 enum cast_reading {
 	CAST_WAITS,	/* reads, and waits in read(2) for more */
 	CAST_LINGERS,	/* reads like CAST_WAITS, with a pause after each chunk */
-	CAST_RESTS,	/* has read some, and reads on when told to */
+	CAST_RESTS,	/* reads six chunks, and the rest after @read_on is set */
 	CAST_READINGS
 };
 

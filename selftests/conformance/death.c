@@ -68,7 +68,7 @@ static void say_round(unsigned int n)
 		  round.anytime ? ", on the way" : "", cast->report.why);
 }
 
-/* --- the session beside ------------------------------------------------------------------ */
+/* --- the bystander: a session beside the rounds ------------------------------------------ */
 
 static struct run beside;
 static volatile uint32_t *beside_wrote;
@@ -112,7 +112,7 @@ static void beside_end(void)
 	run_close(&beside);
 }
 
-/* --- what is there ------------------------------------------------------------------ */
+/* --- state of the session and counts of its writers ---------------------------------- */
 
 static int take_state(const struct at_session_info *s, void *state)
 {
@@ -166,7 +166,7 @@ static void end(enum cast_role role)
 	pids[role] = 0;
 }
 
-/* The controller takes the session to @to, or this process if the controller is dead. */
+/* Takes the session to the state @to, by the controller or, if it is dead, by this process. */
 static void advance(uint32_t to)
 {
 	uint32_t state;
@@ -396,10 +396,10 @@ static long pages_held(void)
 	return held / sysconf(_SC_PAGESIZE);
 }
 
-/* The most pages between rounds. If it stays 0, pages_held() counts nothing. */
+/* Largest pages_held() between rounds. 0 at the end: pages_held() does not work. */
 static long most_held;
 
-/* Each CPU may keep a page for small objects, and one CPU may keep a few. */
+/* Each CPU may cache the charge of a page for small objects. Allow one more page. */
 static bool nothing_held(void *arg)
 {
 	(void)arg;
@@ -417,8 +417,8 @@ static void note_held(void)
 /* --- a round --------------------------------------------------------------------------------- */
 
 /*
- * Resets what the last round left in shared memory. Writers that still live have stopped writing
- * before. Waits until they have seen that they may write again.
+ * Resets the shared memory for the next round, after hush(). Waits until the living writers have
+ * seen that they may write again.
  */
 static void forget_round(void)
 {
@@ -472,7 +472,7 @@ static void kill_victim(void)
 	round.in_read = cast->in_read;
 }
 
-/* The session goes on to its end. */
+/* Takes the session through its remaining states to its end, and checks the counts. */
 static void go_on(void)
 {
 	struct ledger l;
@@ -507,7 +507,7 @@ static void go_on(void)
 
 /*
  * Ends a round in which the session ended with its controller. The recorder must have the records
- * that were published before.
+ * that were published before the session ended.
  */
 static void end_with_it(void)
 {
@@ -545,7 +545,7 @@ static void play(unsigned int n)
 	note_held();
 }
 
-/* --- at the end -------------------------------------------------------------------- */
+/* --- leftovers after all rounds ---------------------------------------------------- */
 
 static int count_provider(const struct at_provider_info *p, void *n)
 {

@@ -22,9 +22,9 @@
  * instructions.
  */
 #define STARTS	5
-/* Number of ends of a session */
+/* Number of sessions that are ended. The lowest cost of an end counts. */
 #define ENDS	9
-/* Percent by which an end may cost more if there are THREADS threads */
+/* Limit of the additional cost of an end if the process has THREADS threads, in percent */
 #define MORE	20
 
 static struct raw_nl nl;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shared by the tests of the protocol: one process is controller and provider, so that nothing
- * happens except what the test does, in that order
+ * Helpers of the protocol tests. One process is controller and provider, so that all steps happen
+ * in the order of the test's calls.
  */
 #ifndef PROTO_H
 #define PROTO_H
@@ -29,7 +29,7 @@ void session_make(struct run *run, const struct at_session_options *opts);
 /* Creates a session like session_make(), but does not initialize it and opens no reader. */
 uint32_t session_ready(const struct at_session_options *opts);
 /*
- * Starts the session. If the session is over this process, waits until its gate is open: a provider
+ * Starts the session. If the session records this process, waits until the gate is open: a provider
  * has two ranges of rings, and joins later if both are still in use by sessions that just ended.
  */
 void session_start(struct run *run);
@@ -75,7 +75,7 @@ uint32_t emit(uint32_t n);
 /* Writes until the session has dropped an event. Returns the number of attempted events. */
 uint32_t emit_until_full(struct run *run);
 
-/* Sends a request that must be answered with @error and a text. */
+/* Sends a request that must be answered with @error, and with a text if @error is not 0. */
 void wire_says(uint8_t cmd, uint32_t session, int error);
 /* Returns the number of notifications of this @kind and drops the others. @last may be NULL. */
 unsigned int events_told(struct at_notifications *events, uint32_t kind,

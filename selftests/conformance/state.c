@@ -127,7 +127,9 @@ static void P4_start_is_notified(void)
 	at_notifications_close(events);
 }
 
-/* Fuchsia's STARTED waits for each observer's acknowledgement. Here it comes at once. */
+/*
+ * Fuchsia sends STARTED when each observer has acknowledged the start. The module sends it at once.
+ */
 static void P5_started_waits_for_no_acknowledgement(void)
 {
 	const uint64_t stride = 1 << 20;

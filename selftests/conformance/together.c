@@ -94,7 +94,7 @@ static void have_written(int i, uint32_t count)
 	ktap_check(soon(wrote, &more), "provider %d does not write", i);
 }
 
-/* Stops all writers: the counts that they report are those of their rings. */
+/* Stops all writers, so that the counts that they report equal those of their rings. */
 static void hush(void)
 {
 	sh->hush = 1;
@@ -123,8 +123,8 @@ static void open_over(struct run *run, const char *name, const char *providers, 
 }
 
 /*
- * The session must have @count events of provider @i, and of other providers only those in the mask
- * @of.
+ * Checks that the session accounts for @count events of provider @i, and has events only of the
+ * providers in the mask @of.
  */
 static void check_law(struct run *run, const char *what, uint32_t of, int i, uint32_t count)
 {
@@ -294,7 +294,7 @@ static void tally(struct at_notifications *events, struct told told[PROVIDERS])
 	}
 }
 
-/* All providers write for a while, then none. @from: what each had written before */
+/* Lets all providers write for a while, and stops them. @from: out: events written before */
 static void have_all_written(uint32_t from[PROVIDERS])
 {
 	for (int i = 0; i < PROVIDERS; i++)
@@ -333,7 +333,7 @@ static void test_from_one_to_the_next(void)
 	check_law(&runs, "runs", 1, 0, sh->of[0].written);
 	from[0] = sh->of[0].written;
 	end(&runs);
-	/* Wait for the other session to get the provider: no request waits for that. */
+	/* Wait: the requests above may return before the other session gets the provider. */
 	ktap_check(soon(is_held_by, &also.id), "the other running session does not get the provider");
 	speak();
 	have_written(0, EVENTS / 20);

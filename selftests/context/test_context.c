@@ -200,7 +200,10 @@ static void cell_of_light_runs(void)
 	done("H1_cell_has_the_id_of_each_run");
 }
 
-/* A scope that ends after a context was entered within it must not hide its operation. */
+/*
+ * A scope of operation 0 must not hide any operation after the scope's end, even if a context ran
+ * within the scope.
+ */
 static void scope_of_no_operation(void)
 {
 	struct at_context c;
@@ -373,8 +376,8 @@ static void in_handlers(void)
 }
 
 /*
- * TSan is left out: it takes locks of its own at many instructions. A handler that interrupts it
- * there, and that TSan handles too, waits for the lock for ever.
+ * Not with TSan. Its instrumentation takes locks at many instructions. If the handler interrupts
+ * the program there, the handler's own instrumentation waits for the lock for ever.
  */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define STEPS_INSTRUCTIONS
@@ -387,7 +390,7 @@ static void in_handlers(void)
 	__asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; andq $-257, (%%rsp); popfq; " \
 			 "lea 128(%%rsp), %%rsp" : : : "memory", "cc")
 
-/* Does the same in the scope of an operation. */
+/* Like on_alarm(), but in the scope of an operation. */
 static void on_trap_in_scope(int sig)
 {
 	TRACE_OPERATION_SCOPE(7, "scope", "handler");
@@ -658,7 +661,7 @@ static void destroyed_in_its_run(void)
 	check(event_is(7, END, "TIMER", "resumed", 0) && nr_kept == 8);
 	done("H2_context_is_destroyed_in_its_own_run");
 
-	/* Destroys the outer context in a run within its own run. */
+	/* Destroys a context while an inner context, entered during its run, is current. */
 	kept_begin(NULL);
 	at_context_init(&b, ASYNCTRACE_ASYNC_TCP, NULL);
 	at_context_enter(&a);
@@ -712,7 +715,7 @@ static void scopes_left_by_a_jump(void)
 	done("H8_end_of_a_run_ends_scopes_within_it");
 }
 
-/* 256 contexts with events in random order. Each must have all its records in its own order. */
+/* Enters and leaves 256 contexts in random order. Each run must record one begin and one end. */
 static void random_lives(void)
 {
 	enum { N = 256, STEPS = 20000 };

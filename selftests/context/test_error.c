@@ -336,7 +336,10 @@ static void in_create(void)
 		at_context_leave(&c);
 		at_context_run(&c, make_inner, NULL);
 		check(!at_context_current());
-		/* After at_context_fail() in create(), at_context_init() returns. */
+		/*
+		 * After at_context_fail() in create(), at_context_init() returns; after at_throw(),
+		 * it does not.
+		 */
 		check(said(phase_fails ? "bA bB !A eA eB global made" : "bA bB !A eA eB global"));
 		check(last.context == &c);
 		at_context_destroy(&inner);

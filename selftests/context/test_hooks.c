@@ -40,7 +40,10 @@ static const struct kept *context(const char *name, int nr)
 	return NULL;
 }
 
-/* Fails unless context @nr of @name was caused by context @of of @cause; NULL: by no context */
+/*
+ * Fails unless context @nr of @name was caused by context @of of @cause, or by no context if @cause
+ * is NULL.
+ */
 static void caused(const char *name, int nr, const char *cause, int of)
 {
 	const struct kept *c = context(name, nr), *by = cause ? context(cause, of) : NULL;
@@ -224,7 +227,7 @@ static void graphs(void)
 	end();
 	caused("TCP", 1, "NEXTTICK", 0);
 	caused("TCP", 2, "TCP", 0);
-	/* The tick is made when the accepted connection has ended, the immediate by the server. */
+	/* The end of the accepted connection causes the tick. The server causes the immediate. */
 	caused("NEXTTICK", 1, "TCP", 2);
 	caused("TIMER", 0, "TCP", 0);
 	done("H1_graph_shutdown");

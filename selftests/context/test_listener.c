@@ -7,7 +7,7 @@
 
 #include "cast.h"
 
-/* --- making ---------------------------------------------------------------------------- */
+/* --- new listeners -------------------------------------------------------------------- */
 
 static void made_but_not_added(void)
 {
@@ -805,7 +805,10 @@ static void many_threads(void)
 		pthread_join(th[i], NULL);
 	at_listener_put(l[0]);
 	at_listener_put(l[1]);
-	/* Values are objects. live() makes a context without an object, so its value is NULL. */
+	/*
+	 * A listener's value must equal the context's object, because count_create() returns the
+	 * object. Both are NULL in contexts that live() makes.
+	 */
 	check(creates == 5 * n && destroys == creates && !wrong, "%u %u %u", creates, destroys, wrong);
 	/* Two calls for the two runs of @c. In each run, two calls in the second live(). */
 	check(afters == 6 * n, "%u", afters);

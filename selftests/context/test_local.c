@@ -310,7 +310,7 @@ static int run_c(void *fn)
 	return say_both(NULL);
 }
 
-/* Destroys the outer context of two in the run of the inner one. */
+/* Destroys the outer of two nested contexts while the inner one runs. */
 static void outer_destroyed(void)
 {
 	int (*const fns[])(void *unused) = { run_child, run_child_in_two };

@@ -46,7 +46,7 @@ static int live_some(void *unused)
 	return 0;
 }
 
-/* Returns the allocations of 1000 contexts with @n listeners: made, run and destroyed. */
+/* Counts allocations while 1000 contexts with @n listeners are made, run and destroyed. */
 static unsigned long cost(unsigned int n)
 {
 	const struct at_listener_options o = { .size = sizeof(o) };
@@ -145,7 +145,7 @@ static int add_to_thread(void)
 		int gone = l[i] ? at_listener_remove(l[i]) : 0;
 
 		err = err ?: gone;
-		/* A listener that could not be removed from the thread ends with the next run. */
+		/* If the listener could not be removed, live() below ends its last use. */
 		at_listener_put(l[i]);
 	}
 	live(TIMER);
@@ -167,7 +167,10 @@ static int run_local(void)
 	return err;
 }
 
-/* A context without memory for its third listener's value has no listeners, and is a misuse. */
+/*
+ * A context needs memory for the value of its third listener. Without this memory, it has no
+ * listeners, and the library counts a misuse.
+ */
 static void no_values(void)
 {
 	const uint64_t misuses = at_context_misuses();

@@ -544,7 +544,10 @@ static int add_in_tick(void *unused)
 static int remove_then_throw(void *unused)
 {
 	(void)unused;
-	/* The listener is removed from this context too, so the handler gets the error. */
+	/*
+	 * This also removes the listener from the current context. So the errors go to the handler
+	 * of unhandled errors.
+	 */
 	at_listener_remove(key);
 	loop_timer(loop, 1, false, throws, "not caught");
 	at_throw(-1, "not caught either");

@@ -211,7 +211,7 @@ static int server_data(struct loop_conn *conn, const char *data, size_t bytes, v
 		r->conn = conn;
 		made++;
 		if (at_local_run(local, r, serve, r) == -3) {
-			/* The error is now that of this callback, which has no request. */
+			/* Now this callback, which belongs to no request, fails with the error. */
 			failing = NULL;
 			return -3;
 		}

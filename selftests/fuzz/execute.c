@@ -161,7 +161,7 @@ static void start_helper(const struct op *op)
 
 enum {
 	FORK_BESIDE = 1,	/* the parent does not wait */
-	FORK_EXEC = 2,		/* the child executes another program at last */
+	FORK_EXEC = 2,		/* in the end, the child executes another program */
 };
 
 static unsigned int fork_op(const struct program *p, unsigned int at)

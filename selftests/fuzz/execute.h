@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Objects of a running program. Operations choose objects by number; whether one exists is random.
+ * Objects of a running program. Operations choose objects by random numbers, so an operation may
+ * get an object that does not exist.
  */
 #ifndef SELFTESTS_EXECUTE_H
 #define SELFTESTS_EXECUTE_H

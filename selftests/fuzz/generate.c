@@ -284,7 +284,7 @@ static void memory(struct rng *r, struct op *op)
 		op->b = one_in(r, 5) ? interesting(r) & 0xffffffff : 0;
 		op->c = one_in(r, 5) ? below(r, 8) : op->a ? PROT_READ | PROT_WRITE : PROT_READ;
 		op->cut = one_in(r, 8) ? MAP_PRIVATE : MAP_SHARED;
-		op->cmd = below(r, FDS);	/* the descriptor; slot is the mapping's */
+		op->cmd = below(r, FDS);	/* index of the descriptor; .slot: of the mapping */
 		if (!one_in(r, 3))
 			op->cmd = 0;
 		break;
@@ -519,7 +519,7 @@ static void seed_provider(struct rng *r, struct program *p, bool by_netlink)
 	seed_op(r, p, OP_THREAD);
 }
 
-/* Makes the course of a session, in several ways. */
+/* Makes all requests in the life of a session. The bits of @n select a variant. */
 static void seed_course(struct rng *r, struct program *p, unsigned int n)
 {
 	seed_provider(r, p, n & 2);
@@ -552,7 +552,7 @@ static void edge(struct attr *a, const struct spec_attr *spec, unsigned int n)
 	if (spec->multi) {
 		a->repeat = times[n];
 	} else if (spec->kind == SPEC_NUMBER && (spec->max || n < EDGES - 1)) {
-		/* A number without limits stays valid once, so that the request can succeed. */
+		/* The last variant of a number without limits is valid: the request can succeed. */
 		a->ref = REF_NONE;
 		a->value = numbers[n];
 	} else if (spec->kind == SPEC_STRING) {

@@ -54,7 +54,10 @@ static time_t now(void)
 	return t.tv_sec;
 }
 
-/* Has the kernel complained since the last call? klog decides later in full. */
+/*
+ * Has the kernel complained since the last call? The list is incomplete: after the run, vm/klog
+ * checks the whole kernel log.
+ */
 static bool complained(void)
 {
 	static const char *const words[] = {

@@ -178,7 +178,7 @@ void memory_op(const struct op *op)
 			m->at = NULL;
 		break;
 	case OP_MREMAP:
-		/* If a part moved, the rest keeps the old address. */
+		/* Only a whole mapping may move, because @m has only one address. */
 		if (at == m->at && size == m->size) {
 			at = mremap(at, size, op->c & 1 ? size : size / 2 + PAGE, MREMAP_MAYMOVE);
 			if (at != MAP_FAILED) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Changes programs
- */
+/* Mutations: random changes of a program's operations and of their attributes */
 #include <string.h>
 
 #include <linux/netlink.h>

@@ -17,7 +17,7 @@ static const char *const names[] = {
 	"cache hit", "queue depth", "bytes", "path", "pages",
 };
 
-/* The gateway takes operations, the store works for it: providers 1 and 2 */
+/* Providers 1 and 2. The gateway takes operations, and the storage works for it. */
 enum { GATEWAY, STORAGE, PROCESSES };
 
 struct lane {

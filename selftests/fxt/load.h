@@ -6,9 +6,9 @@
 #include "stream.h"
 
 /*
- * Gives @events / 50 operations of a busy server to @s: two processes with four threads each, which
- * have one CPU each. An operation has 50 events. Every fourth one blocks a thread until a thread of
- * the other process wakes it. Prints the numbers.
+ * Gives @events / 50 operations of a busy server to @s: two processes with four threads each. Each
+ * thread has its own CPU. An operation has 50 events. Every fourth operation blocks a thread until
+ * a thread of the other process wakes it. Prints the numbers.
  */
 void load(struct stream *s, uint64_t events);
 

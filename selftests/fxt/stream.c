@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Makes chunks as a session's consumer gets them, and reads the file that the composer makes */
+/* Makes chunks like those that a session delivers, and reads the file that the composer writes */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -339,7 +339,7 @@ static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char
 {
 	struct file *f = arg;
 
-	/* Expected after a write error, when the records are still whole */
+	/* After a write error, a file has no end mark. Its records must still be whole. */
 	if (rule == FXT_RULE_NO_END)
 		return;
 	f->breaches++;

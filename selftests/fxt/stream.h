@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For tests of the format: chunks as a session's consumer gets them, made by hand, and the file
- * that the composer makes of them
+ * For tests of the file format: makes chunks like those that a session delivers, gives them to the
+ * composer, and reads the file that the composer writes
  */
 #ifndef FORMAT_STREAM_H
 #define FORMAT_STREAM_H

@@ -143,7 +143,7 @@ static void test_segments_do_not_mix(void **unused)
 	atc_clock_free(&k);
 }
 
-/* The identity: the clock's break is in the pairs that the test gives. */
+/* Returns @ticks unchanged: the break of the clock is in the test's clock pairs. */
 static uint64_t broken_clock(uint64_t ticks)
 {
 	return ticks;
@@ -189,7 +189,7 @@ static void test_a_ring_crosses_a_break(void **unused)
 	words_free(&b);
 }
 
-/* The begin of a duration is data: if it is before the session, it is cut off at its start. */
+/* The program chooses the begin of a duration. A begin before the session becomes its start. */
 static void test_begin_before_the_session(void **unused)
 {
 	struct words b = { 0 };

@@ -31,7 +31,10 @@ static struct words run(struct times *m, bool losing)
 	return stream_words(&m->s);
 }
 
-/* Pushes the words of the file in rounds, or all at once. */
+/*
+ * Computes CPU times of the trace @b. @in_rounds: pushes its words in the rounds in which they were
+ * written; otherwise pushes all at once. Returns the number of durations with a known time.
+ */
 static uint64_t add_times(struct times *m, const struct words *b, bool in_rounds)
 {
 	int fd = memfd_create("times", MFD_CLOEXEC);
@@ -46,7 +49,7 @@ static uint64_t add_times(struct times *m, const struct words *b, bool in_rounds
 	for (int r = 0; in_rounds && r < TIMES_ROUNDS; r++) {
 		assert_int_equal(cputime_push(c, b->w + done, words[r] - done), 0);
 		done = words[r];
-		/* A recorder may have read all records, or only all from before this round. */
+		/* A recorder may have read all records, or only those from before this round. */
 		until = r % 2 ? m->rounds[r] : m->rounds[r] - TIMES_STEPS;
 		assert_int_equal(cputime_settle(c, until, false), 0);
 	}
@@ -199,12 +202,15 @@ static void failure_of_writing_is_reported(void **unused)
 #define LONG_THREADS	3
 #define LONG_TURNS	400
 
-/* Time that a thread had a CPU between @from and @to, at which it had one. @at: times of its turns */
+/*
+ * Returns how long a thread had a CPU between @from and @to, at which it had one. @at: times of its
+ * turns
+ */
 static uint64_t time_on_cpu(const uint64_t *at, size_t nr, uint64_t from, uint64_t to)
 {
 	uint64_t sum = to - from;
 
-	/* Turns alternate, and the first one leaves the CPU. */
+	/* At @at[0] the thread leaves its CPU, at @at[1] it gets one again, and so on. */
 	for (size_t i = 0; i + 1 < nr; i += 2)
 		if (at[i] >= from && at[i + 1] <= to)
 			sum -= at[i + 1] - at[i];
@@ -230,7 +236,10 @@ static void a_long_history_forgets_and_stays_exact(void **unused)
 	}
 	assert_int_equal(history_settle(&h, ns), 0);
 	for (uint32_t tid = 0; tid < LONG_THREADS; tid++) {
-		/* Ask for each pair of moments right before the thread leaves its CPU. */
+		/*
+		 * Check all pairs of moments at which the thread leaves its CPU. It is on the CPU
+		 * until then.
+		 */
 		for (size_t i = 0; i < nr[tid]; i += 2) {
 			for (size_t j = i; j < nr[tid]; j += 2) {
 				const uint64_t from = at[tid][i], to = at[tid][j];

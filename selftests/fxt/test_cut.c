@@ -194,11 +194,11 @@ static void test_every_prefix_is_clean_so_far(void **unused)
 
 	whole_open(&w);
 	nr = w.nr;
-	/* Before the mark of the start, the missing end cannot be noticed. */
+	/* If the file is cut before the mark of the session's start, it does not show the cut. */
 	for (size_t size = w.size; size >= w.end[w.started - 1]; size--) {
 		while (nr && w.end[nr - 1] > size)
 			nr--;
-		/* One position within each record is enough. */
+		/* Test a cut after each record, and one cut within it. */
 		if (size != w.end[nr - 1] && size != w.end[nr] - 3)
 			continue;
 		assert_int_equal(ftruncate(w.s.fd, size), 0);
@@ -311,7 +311,7 @@ static void test_every_prefix_of_zstd_is_cut(void **unused)
 	every_packed_prefix(pack_zstd, 4);
 }
 
-/* Two members, of which the second is damaged: the first is read, then comes the error. */
+/* A gzip file of two members, of which the second is damaged: the first must be read. */
 static void test_records_before_damage_are_read(void **unused)
 {
 	struct fxt_record rec;

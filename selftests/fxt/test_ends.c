@@ -15,7 +15,7 @@
 struct step {
 	unsigned int type;
 	struct ref name;
-	const char *want;	/* name in the file; the category is "cat", or "" with "" */
+	const char *want;	/* expected name; its category is "cat", or "" if the name is "" */
 	uint32_t provider;	/* 0: the first */
 	bool chunk;		/* the step begins a new chunk */
 };

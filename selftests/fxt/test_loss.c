@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Losses: counted exactly and shown twice; switches join across them */
+/*
+ * Losses: the composer counts them exactly, and the file shows them twice, as a duration and as a
+ * provider event. Also tests switches that the composer infers.
+ */
 #include <stdio.h>
 
 #include "stream.h"
@@ -40,7 +43,10 @@ static void read_losses(const char *path, struct lost *of)
 	file_close(&f);
 }
 
-/* With random losses on many rings, the numbers of attempted records add up in three ways. */
+/*
+ * With random losses on many rings, the composer's counts add up to the records that were
+ * attempted, and the file shows the same losses.
+ */
 static void test_the_law(void **unused)
 {
 	for (int round = 0; round < 30; round++) {
@@ -76,7 +82,7 @@ static void test_the_law(void **unused)
 				overwritten = rnd_below(1000);
 			lose(&s, p, ring, overwritten, dropped);
 			attempted[p] += n + dropped + overwritten;
-			/* A start cleared these records: they count, but the file shows no loss. */
+			/* Records cleared by a start: attempted, but the file shows no loss. */
 			if (rnd_chance(20)) {
 				uint64_t gone = rnd_below(1000);
 
@@ -115,7 +121,7 @@ static void test_the_law(void **unused)
 	}
 }
 
-/* The number is reported repeatedly; the last report counts. */
+/* Each report of a provider has the records dropped so far, so the last report counts. */
 static void test_kernel_drops_are_reported_for_providers(void **unused)
 {
 	struct asynctrace_provider_info info = {
@@ -139,7 +145,7 @@ static void test_kernel_drops_are_reported_for_providers(void **unused)
 	assert_int_equal(st->providers[1].names_dropped, 2);
 	assert_int_equal(st->providers[2].sched_dropped, 0);
 	assert_int_equal(st->providers[2].names_dropped, 0);
-	/* Losses of the ring are reported by its own chunks. */
+	/* The total has only the drops that chunks of rings report. */
 	assert_int_equal(st->total.dropped, 0);
 	stream_finish(&s);
 	stream_close(&s);
@@ -245,7 +251,7 @@ static void test_claims_without_measure(void **unused)
 	words_free(&b);
 }
 
-/* --- switches that join ---------------------------------------------------------------- */
+/* --- inferred switches ----------------------------------------------------------------- */
 
 struct want {
 	uint64_t ns, out, in;
@@ -399,7 +405,10 @@ static void test_impossible_scheduling_is_malformed(void **unused)
 	}
 }
 
-/* Viewers recognize idle by the weight, whose name belongs to this type of record. */
+/*
+ * Viewers recognize the idle task by a weight argument. Its name differs between wakeups and
+ * switches.
+ */
 static void test_wakeup_of_idle_without_its_weight(void **unused)
 {
 	static const unsigned int names[] = {

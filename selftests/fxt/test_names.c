@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Each process and thread has an object, whenever the composer learns of it. */
+/* Each process and thread has an object, no matter when the composer first sees it. */
 #include <stdio.h>
 
 #include "stream.h"
@@ -89,7 +89,7 @@ static void test_a_thread_id_used_again(void **unused)
 	words_free(&b);
 }
 
-/* A slot is given to another thread: earlier records keep the old one. */
+/* A slot is given to another thread: earlier records belong to the slot's former thread. */
 static void test_a_slot_used_again(void **unused)
 {
 	static const uint64_t want[] = { 101, 101, 555, 555 };
@@ -159,7 +159,7 @@ static void test_invisible_threads(void **unused)
 	words_free(&b);
 }
 
-/* 1,000 threads and 255 table entries: each event has its thread, in any order. */
+/* 1,000 threads and 255 table entries: each event must name its thread, in any order of threads. */
 static void many_threads(bool scattered)
 {
 	uint64_t number = 0, table = 0, in_line = 0;
@@ -200,9 +200,9 @@ static void many_threads(bool scattered)
 	for (size_t i = 0; i < number; i++)
 		assert_int_equal(slots[i], 0);
 	if (scattered)
-		assert_true(in_line > 10000);	/* the table is useless here */
+		assert_true(in_line > 10000);	/* most events have their thread inline */
 	else
-		assert_true(table > 255 && in_line == 0);	/* the table is used here */
+		assert_true(table > 255 && in_line == 0);	/* every event uses the table */
 	assert_clean(s.path, -1);
 	stream_close(&s);
 	words_free(&b);

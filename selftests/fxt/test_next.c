@@ -119,7 +119,7 @@ static void make_session(struct stream *s)
 				};
 				uint64_t to = tids[rnd_below(7)];
 
-				/* Sometimes the thread in between was not recorded. */
+				/* Sometimes omit the switch before this one. */
 				if (rnd_chance(10))
 					running[ring] = tids[rnd_below(7)];
 				put_switch(&b, ring, s->ticks, running[ring], to, 3);
@@ -274,7 +274,7 @@ static void same_record(const struct fxt_record *a, const struct fxt_record *b)
 	assert_int_equal(a->end_ns, b->end_ns);
 	same_text(&a->category, &b->category);
 	same_text(&a->name, &b->name);
-	/* Threads of losses have different numbers in each file. */
+	/* Skip the recorder's events: its threads for losses have other ids in each file. */
 	if (a->provider != 1) {
 		assert_int_equal(a->id, b->id);
 		assert_int_equal(a->thread.tid, b->thread.tid);
@@ -299,7 +299,7 @@ static void assert_part_clean(const char *path, bool part)
 		/* The session's async operations do not end, intentionally. */
 		if (!f->count || i == FXT_RULE_ASYNC_OPEN || fxt_excused(check, i, true))
 			continue;
-		/* Threads may be without scheduling in a whole session, too. */
+		/* Threads may lack scheduling records even if the session has only one file. */
 		if (i == FXT_RULE_UNSCHEDULED)
 			continue;
 		fail_msg("%s at byte %llu: %s", fxt_rules[i].name, (unsigned long long)f->offset,
@@ -420,7 +420,7 @@ static void test_a_late_reader(void **unused)
 	give_thread(&s, 1, 1, 100, 101, "worker");
 	put_event(&b, &(struct event){ 0, 9200, 1, TXT("c"), TXT("n"), 0, 0, { } });
 	give_events(&s, 1, 0, &b);
-	/* The reader leaves, and the session goes on. */
+	/* End the file without a next one, as if the reader left and the session went on. */
 	assert_int_equal(at_compose_next(s.c, NULL), 0);
 	assert_int_equal(at_compose_next(s.c, NULL), -EINVAL);
 	assert_int_equal(at_compose_finish(s.c), 0);

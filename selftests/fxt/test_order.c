@@ -113,8 +113,8 @@ static void test_async_event_of_an_earlier_chunk(void **unused)
 }
 
 /*
- * If a sibling ended when a duration begins, the begin of the duration stays. The composer counts
- * this, and the check finds it.
+ * If a sibling ended in the tick in which a duration begins, the begin cannot move 1 ns earlier.
+ * The composer counts this, and the check finds it.
  */
 static void test_no_room_to_move(void **unused)
 {
@@ -247,8 +247,8 @@ static void test_random_nesting_in_one_chunk(void **unused)
 }
 
 /*
- * Chunks end anywhere. If the composer counts no overlap, the check must find no fault. More than
- * 20 of 200 rounds must have no overlap.
+ * Chunks end at random places, so the composer may have no room to move a begin. If it counts no
+ * such overlap, the check must find no fault. More than 20 of 200 rounds must have no overlap.
  */
 static void test_random_nesting_in_many_chunks(void **unused)
 {

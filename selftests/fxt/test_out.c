@@ -12,7 +12,14 @@
 
 #include "stream.h"
 
-/* A writer: the bytes that it got, and the number that it takes at a time before it fails */
+/*
+ * struct sink - a writer that fails
+ * @got: the bytes written so far
+ * @bytes: number of these bytes
+ * @at_most: a write takes a random number of bytes up to this; 0: it takes all
+ * @limit: number of bytes after which writes fail; 0: they never fail
+ * @error: what a failing write returns
+ */
 struct sink {
 	struct words got;
 	size_t bytes;

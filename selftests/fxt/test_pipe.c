@@ -12,7 +12,7 @@
 #include "stream.h"
 #include "../../tools/record/trace_out.h"
 
-/* Counts of the reader of a packet socket, where a packet is a write(2) */
+/* Counts packets from a packet socket. Each write(2) to the other end is one packet. */
 struct reader {
 	int fd;
 	uint64_t packets, bytes;
@@ -37,7 +37,7 @@ static void *read_packets(void *arg)
 			last = 8 * ASYNCTRACE_FXT_WORDS(head);
 			at += last ? last : PIPE_BUF;
 		}
-		/* The rest of a large record, and the begin of one, are packets of their own. */
+		/* The pieces of a record larger than PIPE_BUF must be packets of their own. */
 		r->torn += (rest && at != (size_t)n && at != rest) || n > PIPE_BUF ||
 			   (!rest && at != (size_t)n && (last <= PIPE_BUF || at != last));
 		r->large += rest || at != (size_t)n;

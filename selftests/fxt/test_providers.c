@@ -28,7 +28,10 @@ static void count_breach(void *arg, enum fxt_rule rule, uint64_t offset, const c
 	++*(unsigned int *)arg;
 }
 
-/* The runner's limit of work ends this test if a search grows with the number of providers. */
+/*
+ * If the time of a lookup grew with the number of providers, the test would exceed its limit of CPU
+ * time (selftests/limit).
+ */
 static void providers_many_are_found_again(void **state)
 {
 	struct fxt_reader *r = fxt_open_pushed();

@@ -91,7 +91,7 @@ static void I5_word_of_a_cell_gets_its_own_salt(void **unused)
 	}
 }
 
-/* An id that is an async id of an event and in the cell of a switch is converted to the same id. */
+/* The async id of an event, and the same id in an argument of a switch, are converted alike. */
 static void id_is_converted_as_in_events(void **unused)
 {
 	const uint64_t id = 0xabcdef0123456789;

@@ -428,7 +428,7 @@ static void test_each_breach_trips_its_rule_alone(void **unused)
 		fxt_check_free(c);
 		words_free(&b);
 	}
-	/* Rules that depend on options */
+	/* These rules need options: another test breaks them. */
 	covered[FXT_RULE_EXPECT] = true;
 	covered[FXT_RULE_SAME_THREAD] = true;
 	for (int i = 0; i < FXT_RULE_COUNT; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each file of a series has the states of all threads since the session was divided there, as the
- * threads of a model had them
+ * A recording is divided into a series of files at random times. Each file must have the same
+ * states of all threads as the model from which the records were made.
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -30,7 +30,7 @@ struct model {
 	size_t nr_sleeps;
 	int fds[FILES];
 	uint64_t read[CPUS];	/* when the rings were read */
-	/* Each file has all records from .since on, and until .until. */
+	/* File i has all records from since[i] to until[i]. */
 	uint64_t since[FILES], until[FILES];
 };
 
@@ -194,11 +194,11 @@ static void run(struct model *m)
 
 /* --- what a file says -------------------------------------------------------------------- */
 
-/* The sleeps of the threads between .since and .until, by a file */
+/* Results of comparing the sleeps in one file, between .since and .until, with the model */
 struct seen {
 	const struct model *m;
 	uint64_t since, until;
-	size_t sleeps;		/* in the file and in the model */
+	size_t sleeps;		/* number of sleeps that equal those of the model */
 	uint64_t unknown;
 };
 

@@ -21,7 +21,7 @@
 #define MS	1000000ULL
 #define THREADS	400	/* more than a thread table has room for */
 #define CPUS	4
-#define SALT	77ULL	/* of the server */
+#define SALT	77ULL	/* of the provider "server" */
 
 static const struct tail_bound bound = { .type = "http/request", .ns = 3 * MS, .text = "http/request>3ms" };
 

@@ -370,7 +370,7 @@ struct claim {
 	const char *want_name;
 };
 
-/* Provider 1 is process 100 with thread 101; the kernel also knows 300/301. */
+/* Provider 1 is process 100 with thread 101. The kernel also reports thread 301 of process 300. */
 static const struct claim claims[] = {
 	{ "a descriptor", ASYNCTRACE_FXT_OBJ_SOCKET, 1ULL << 40, 0, ASYNCTRACE_FXT_OBJ_SOCKET, "evil" },
 	{ "its own process", ASYNCTRACE_FXT_OBJ_PROCESS, 100, 100, ASYNCTRACE_FXT_OBJ_PROCESS, "simple" },

@@ -95,7 +95,10 @@ static void name_of_the_kernel_is_kept(void **unused)
 	stream_close(&s);
 }
 
-/* Returns since when the file says that the thread had its state. UINT64_MAX: since the reading */
+/*
+ * Returns the begin of the thread's state in the file; UINT64_MAX: the time when it was read.
+ * @existed: begin of the thread. @recorded: the provider has written a record.
+ */
 static uint64_t since(uint32_t flags, uint64_t existed, bool recorded)
 {
 	struct asynctrace_provider_info info = { .id = 1, .pid = 100, .salt = 7, .flags = flags };
@@ -130,8 +133,9 @@ static uint64_t since(uint32_t flags, uint64_t existed, bool recorded)
 }
 
 /*
- * The session follows the threads of a provider since the session's start. If the provider joined
- * late, the session follows them at the latest since the provider's first record.
+ * A state in the file begins when the session began to follow the thread. This is the session's
+ * start or, if the provider joined late, the provider's first record. If a late provider has no
+ * record, the state begins when it was read.
  */
 static void state_lasts_since_the_session_follows(void **unused)
 {
@@ -252,8 +256,9 @@ static void later_files_repeat_states_that_are_valid(void **unused)
 }
 
 /*
- * The recorder may read a state before the composer has the records of that time. Records from
- * before the reading leave the state as it was read, and a record from then on replaces it.
+ * The recorder may read a thread's state before the composer gets older records of that thread.
+ * Older records must not change the state. A record from the time of the reading or later
+ * replaces it.
  */
 static void older_records_leave_a_state_that_was_read(void **unused)
 {

@@ -82,7 +82,7 @@ static void test_repair_is_valid_and_final(void **unused)
 		}
 		assert_int_equal(atc_text_repair(twice, sizeof(twice), once, n), n);
 		assert_memory_equal(once, twice, n);
-		/* A limit leaves only whole characters, which begin the repaired text. */
+		/* With a limit, the result is a prefix of whole characters of the repaired text. */
 		max = rnd_below(n + 1);
 		len = atc_text_repair(twice, max, s, len);
 		assert_true(len <= max && len + 4 > max);

@@ -110,7 +110,7 @@ static uint64_t records_in(const struct trace_out *o)
 	return nr;
 }
 
-/* A file cuts durations that begin before it or end after it. */
+/* Durations may begin before the file or end after it. */
 static void assert_valid(const char *path)
 {
 	assert_clean(path, FXT_RULE_DURATION_OPEN, FXT_RULE_DURATION_ORPHAN, FXT_RULE_OVERLAP, -1);

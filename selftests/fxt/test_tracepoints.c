@@ -442,7 +442,7 @@ static void test_wrong_counters_are_refused(void **unused)
 	stream_simple(&s);
 	t = counter(0, 700);
 	assert_int_equal(at_compose_add_counter(s.c, &t), -ERANGE);
-	/* Reject this counter, because the file would have a time after its end. */
+	/* The composer must reject this counter: its time is after all clock pairs so far. */
 	t = counter(s.ticks + 1, 700);
 	assert_int_equal(at_compose_add_counter(s.c, &t), -EAGAIN);
 #define REFUSED(change) do { \

@@ -66,7 +66,7 @@ static int hand_sched(struct stream *s, struct given *g, struct words *b)
 		if (rnd_chance(30))
 			put_wakeup(b, cpu, s->ticks, 100 + rnd_below(3), 0);
 		else
-			/* These switches do not join, so that the composer adds some. */
+			/* If a thread leaves that had not come, the composer infers a switch. */
 			put_switch(b, cpu, s->ticks, 100 + rnd_below(3), 100 + rnd_below(3), 1);
 	}
 	return hand_over(s, g, 0, cpu, b, 0);
@@ -189,7 +189,7 @@ static void test_records_after_a_full_disk_are_counted(void **unused)
 	close(fd);
 }
 
-/* If nothing was written, records in the buffer do not count either. */
+/* Records in the buffer do not count as delivered if the first write fails. */
 static void test_pipe_without_reader_gets_nothing(void **unused)
 {
 	struct given g = { 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Threads that switch and have durations, and the CPU time of each duration */
+/* A model of threads that are switched and write durations. It knows each duration's CPU time. */
 #include "times.h"
 
 static uint64_t ran(const struct times *m, const struct times_thread *t)
@@ -159,7 +159,10 @@ void times_compare(const struct times *m, const char *path, struct times_seen *s
 		seen->known += !!got;
 		if (got)
 			assert_int_equal(got->u, want->u);
-		/* The begin of other durations is not in this record. */
+		/*
+		 * A complete duration may lack its CPU time only if switches were lost. Records of
+		 * other types do not have the begin, so they cannot be checked.
+		 */
 		else if (f.rec.number == ASYNCTRACE_FXT_DURATION)
 			assert_true(times_lost(m, f.rec.ns, f.rec.end_ns));
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Threads that switch and have durations, and the CPU time of each duration */
+/* A model of threads that are switched and write durations. It knows each duration's CPU time. */
 #ifndef FORMAT_TIMES_H
 #define FORMAT_TIMES_H
 
@@ -11,7 +11,7 @@
 #define TIMES_ROUNDS	20
 #define TIMES_STEPS	400
 
-/* A thread of the model, with slot number + 1 and id 1000 + number */
+/* A thread of the model. Thread N has the slot N + 1 and the thread id 1000 + N. */
 struct times_thread {
 	int cpu;		/* -1: none */
 	uint64_t ran, since;	/* time on CPUs until .since */
@@ -35,14 +35,17 @@ struct times {
 };
 
 /*
- * Gives a session to m->s, which is open and has nothing yet. Each duration has the argument "want",
- * its CPU time. @losing: some switches are lost
+ * Runs the model and gives its records to m->s, which must be open and empty. Each duration has the
+ * argument "want", its CPU time. @losing: some switches are lost
  */
 void times_run(struct times *m, bool losing);
 void times_free(struct times *m);
 /* True if switches within the time may be lost. */
 bool times_lost(const struct times *m, uint64_t from, uint64_t to);
-/* Compares the durations of a file with the model, and adds them up. */
+/*
+ * times_compare() compares the durations of a file with the model. It counts them, and in .known
+ * those whose CPU time the file has.
+ */
 struct times_seen {
 	uint64_t durations, known;
 };

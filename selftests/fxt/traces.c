@@ -113,7 +113,7 @@ static void server(struct stream *s, int requests, bool lossy)
 				lose(s, 0, cpu, rnd_below(9), rnd_below(9));
 			if (lossy && i % 80 == 0) {
 				ev[cpu].w[0] ^= 1;
-				sched[cpu].nr -= 12;	/* missing although claimed */
+				sched[cpu].nr -= 12;	/* the chunk's count is too high */
 			}
 			give_sched(s, cpu, &sched[cpu]);
 			give_events(s, 1, cpu, &ev[cpu]);

@@ -7,9 +7,9 @@
  * churn module FILE COUNT	unloads the module and loads it from FILE, COUNT times; prints how
  *				often it was unloaded
  * churn detached NAME		makes and starts a detached session with all scheduling
- * churn hold			makes and starts a session that is not detached, prints that, and
- *				waits for a line; then its requests must fail, because there is no
- *				module
+ * churn hold			makes and starts a session that is not detached, prints
+ *				"started", and waits for a line. Meanwhile the test removes the
+ *				module, so a request to stop the session must then fail
  * churn slow COUNT		writes COUNT records, one per millisecond, as a provider; prints
  *				when it is registered
  *

@@ -71,7 +71,7 @@ static size_t thread_of_a_table(const struct forge *f, uint64_t *w)
 	return n;
 }
 
-/* Puts process and thread into the record, as a record of a file has them. */
+/* Names process and thread by their ids in the record, as files do. Providers must use a slot. */
 static size_t thread_inline(const struct forge *f, uint64_t *w)
 {
 	w[0] = head(ASYNCTRACE_FXT_INSTANT, 6, 0);

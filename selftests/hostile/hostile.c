@@ -191,7 +191,7 @@ static void scribble_cells(void)
 {
 	static volatile uint64_t *words;
 
-	/* Both threads have got a cell in the first page. */
+	/* Both threads of this process have got a cell in the first page. */
 	if (!words)
 		words = (void *)raw_cells(&p);
 	for (int i = 0; words && i < 200; i++) {

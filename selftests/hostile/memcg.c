@@ -38,7 +38,7 @@ static int put(const char *group, const char *file, const char *fmt, long long v
 	return raw_put(path, text);
 }
 
-/* Returns the number in a file, or behind a word in it. */
+/* Returns the number at the start of a file, or after @word if that is not NULL; -1 on failure. */
 static long long get(const char *group, const char *file, const char *word)
 {
 	char path[128], text[1024];
@@ -101,7 +101,7 @@ static int provider_at_limit(void *arg)
 	if (put("/at-provider", "cgroup.procs", "%lld", getpid()) ||
 	    raw_provider(&p, "memcg", RING))
 		return 10;
-	/* The limit is the present use and half a megabyte, which this process then uses. */
+	/* Leave room for half a megabyte and ROOM. Then use the half megabyte. */
 	max = (get("/at-provider", "memory.current", NULL) + MIB / 2 + ROOM) & -4096;
 	if (put("/at-provider", "memory.max", "%lld", max))
 		return 11;
@@ -332,8 +332,9 @@ static bool all_joined(int id)
 }
 
 /*
- * Makes one request in a group that is slowed from now on. Writes a byte to @pipe before the
- * request, and when all providers have joined the session @into.
+ * Sets the memory limit of the group so low that the kernel slows this process, and makes one
+ * request. Writes a byte to @pipe before the request, and another one when all providers have
+ * joined the session @into.
  */
 static int slow_request(int pipe, uint8_t cmd, int id, int into)
 {

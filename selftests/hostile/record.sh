@@ -28,8 +28,8 @@ record() {
 	rm -f honest.pid t.fxt log
 	"$DIR"/hostile $3 $SEED > log 2>&1 &
 	hostile=$!
-	# Start the honest provider after the first line of the hostile one, which "exact" prints
-	# when it has written.
+	# Start the honest provider when the hostile one has printed its first line. With the attack
+	# "exact", the hostile one has written all its records by then.
 	timeout -k 5 300 "$AT" record -o t.fxt -m "$1" -b "$2" -s targets -- bash -c '
 		until [ -s log ]; do sleep 0.05; done
 		echo $$ > honest.pid
@@ -41,7 +41,8 @@ record() {
 	alive=$?
 }
 
-# of PID COLUMN: print a number of the provider's line in the summary; 3: recorded, 6: malformed
+# of PID COLUMN: print a number from the summary's line about the provider. Column 3 counts recorded
+# events, column 6 malformed ones.
 of() {
 	awk -v pid="$1" -v column="$2" \
 		'$2 == pid && NF == 6 { gsub(",", ""); print $column; found = 1 } END { if (!found) print "none" }' err

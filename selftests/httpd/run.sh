@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Build the example server against the checking stand-in header, plain and with sanitizers, and test
-# it and its parser.
+# Build the example server against standin/, a stand-in for the library that checks its calls. Test
+# the server and its parser, plain and with sanitizers.
 #
 # usage: run.sh [plain|asan|tsan]...	(all three)
 set -eu
@@ -48,7 +48,7 @@ for variant in ${*:-plain asan tsan}; do
 		options=$traced ;;
 	tsan)	sanitize=-fsanitize=thread
 		options=$traced
-		# TSan's shadow memory cannot have the place of some random address layouts.
+		# With some random address layouts, TSan finds no room for its shadow memory.
 		wrap="setarch -R" ;;
 	*)	echo "run.sh: $variant: not a variant; plain, asan or tsan" >&2
 		exit 2 ;;

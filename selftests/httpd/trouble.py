@@ -104,8 +104,8 @@ def a_client_that_never_reads_is_given_up():
     with Server(timeout=1) as s, s.client(rcvbuf=4096) as c:
         c.send(get('/5m.bin') * 2)
         c.head()
-        # The contents of the socket's buffers arrive, then the end. The client must not read
-        # meanwhile, so watch the state of the server's socket.
+        # Wait until the server closes the connection. The client must not read to notice that,
+        # because the server could then send more. So watch the state of the server's socket.
         while ' 01 ' in conn_states(s.address[1]):
             time.sleep(0.05)
         s.seen[499] += 1

@@ -36,7 +36,7 @@ enum {
 	EMPTY_SWITCH, EMPTY_WAKING, FTRACE_SWITCH, FTRACE_WAKING,
 	NONE_AGAIN,
 	SETUPS,
-	/* This setup is measured by yields only, and not in the list of the others. */
+	/* measure_crowd() measures this setup, by yields only. The loops over SETUPS skip it. */
 	UNTRACED_CROWD = SETUPS,
 	ALL_SETUPS
 };
@@ -67,7 +67,7 @@ static const struct setup setups[ALL_SETUPS] = {
 		.switches = 2, .wakings = { 0, 1, 2 },
 	},
 	[HALF] = {
-		/* An untraced task is recorded when it comes and goes, but not when it is woken. */
+		/* Switches to and from the untraced task are recorded, but not its wakeups. */
 		"half_traced", "asynctrace, of one of the two", SETUP_SESSION, EVENT_BOTH,
 		.process = true,
 		.sched = ASYNCTRACE_SCHED_TARGETS, .provider = PROVIDER_PAIR,
@@ -245,7 +245,10 @@ static double context_switch(int setup)
 	return (added[setup][PATTERN_HALF] - one) / SWITCHES_PER_ROUND;
 }
 
-/* Pipes and sched_yield() must give the same cost, otherwise it is not the sum of these parts. */
+/*
+ * Pipes and sched_yield() must give the same cost of a switch. Otherwise the cost of a round is not
+ * the sum of its switches and wakeups.
+ */
 static void cross_check(void)
 {
 	for (int i = 0; i < SETUPS; i++) {

@@ -74,7 +74,7 @@ static int make_threads(unsigned int n)
 	return 0;
 }
 
-/* A process that is a provider but not part of the pair */
+/* Starts a process that is a provider but not one of the two that are measured. */
 static void bystander(const char *name, unsigned int threads)
 {
 	int ready[2];
@@ -103,7 +103,7 @@ static void bystander(const char *name, unsigned int threads)
 void setups_prepare(const char *module)
 {
 	empty_module = module;
-	/* The kernel's limit depends on the memory. */
+	/* The kernel's default limit depends on the memory, and may be lower than CROWD. */
 	set("/proc/sys/kernel/threads-max", "60000");
 	bystander(PROVIDER_BYSTANDER, 0);
 	bystander(PROVIDER_CROWD, CROWD);
@@ -148,7 +148,7 @@ static void session_off(void)
 {
 	while (nr_sessions)
 		check(at_session_destroy(ctl, sessions[--nr_sessions]), "terminate");
-	/* The module keeps unused probes for a second. */
+	/* Wait until the module has unregistered its probes, which it keeps for a second. */
 	sleep(3);
 }
 

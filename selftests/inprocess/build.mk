@@ -20,7 +20,7 @@ WT_CXXFLAGS	:= -std=c++17 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCL
 
 WT_ASAN		:= -fsanitize=address -fsanitize=undefined
 
-# wt_flavour DIR, LIBRARY, FLAGS
+# wt_flavour DIR, LIBRARY, FLAGS: rules that build the tests in DIR with LIBRARY and FLAGS
 define wt_flavour
 $(1)/%.o: selftests/inprocess/%.c
 	@mkdir -p $$(@D)

@@ -3,7 +3,7 @@
  * A fake kernel that sends the session library the answers that a test chooses
  *
  * libmnl's socket calls are wrapped (-Wl,--wrap): the fake looks at what the library sends, and
- * the test queues what it receives. Messages themselves are libmnl's.
+ * the test queues what it receives. Both build and parse messages with the real libmnl.
  */
 #ifndef SELFTESTS_FAKE_KERNEL_H
 #define SELFTESTS_FAKE_KERNEL_H

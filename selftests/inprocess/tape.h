@@ -14,7 +14,10 @@
 #include "inprocess/inproc.h"
 #include "writer/internal.h"
 
-/* Sanitizers of this program. They replace the allocator and make system calls. */
+/*
+ * Is this program built with a sanitizer? Some tests then do not work, because sanitizers replace
+ * the allocator and make system calls.
+ */
 #ifdef __SANITIZE_ADDRESS__
 #define HAS_ASAN	1
 #else

@@ -246,9 +246,9 @@ static uint64_t sum_of(bool begun)
 }
 
 /**
- * struct range - number of records that were attempted before a start
- * @low: the most that it can be: attempted before the start returned
- * @high: the least that it can be: attempted before the start was called
+ * struct range - limits of the number of records that were attempted before a start
+ * @low: upper limit, which gives the least number of later records: counted after the start
+ * @high: lower limit, which gives the greatest number of later records: counted before the start
  */
 struct range {
 	uint64_t low;

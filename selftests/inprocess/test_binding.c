@@ -76,7 +76,10 @@ int main(void)
 	tape_gate(&t, true);
 	fallback = t.area.shape.nr_rings;
 	pin(nth_cpu(0));
-	/* After this event the CPU's ring has room. A critical section checks that first. */
+	/*
+	 * Write an event, so that the CPU's ring has room. Without room, a critical section that
+	 * mistakes the CPU would write nothing there, and the test would miss the mistake.
+	 */
 	event(2);
 	at_thread.gate = ASYNCTRACE_GATE_OFF;
 	gate = at_gate_now();

@@ -52,8 +52,9 @@ static void begin(struct tape *t)
 }
 
 /*
- * Ends the trace and checks that each record is in it or counted as dropped. More than @dropped
- * records are dropped if the ring was full, because the reading thread got no CPU.
+ * Ends the trace and checks that each record is in it or counted as dropped. At least @dropped
+ * records must have been dropped. More are dropped if the ring is full because the reading thread
+ * got no CPU.
  */
 static void end(struct tape *t, uint64_t attempted, uint64_t dropped)
 {

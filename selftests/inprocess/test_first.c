@@ -2,9 +2,9 @@
 /*
  * The first macro of a process, which registers the process
  *
- * Threads that are cancelled or killed in it leave no lock held. Sandboxes that answer system calls
- * with signals do no harm. The library calls no function of the program. The tests also run without
- * the module.
+ * A thread that is cancelled or killed in this macro leaves no lock held. The macro also works in a
+ * sandbox that answers system calls with signals. It calls no function that the program defines.
+ * The tests also run without the module.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -155,8 +155,8 @@ static int thread_killed(void)
 }
 
 /*
- * A program may define functions with these names that trace. If a macro called one of them, the
- * macro would call itself.
+ * A program may replace these functions of the C library by functions that trace. If a macro called
+ * such a function, the macro would call itself.
  */
 static __thread bool in_macro;
 static uint32_t calls;

@@ -142,7 +142,7 @@ static void sessions(void)
 	done("start_and_stop_many_times");
 }
 
-/* --- which records --------------------------------------------------------------------- */
+/* --- records that a snapshot contains --------------------------------------------------- */
 
 static void overwritten(void)
 {
@@ -163,7 +163,7 @@ static void overwritten(void)
 
 static void bytes(void)
 {
-	/* The rings, of 16 KiB each, have more records than this. */
+	/* The file's limit. Each ring has 16 KiB, so the rings contain more than this. */
 	const uint64_t max = 8 << 10, n = 100000;
 	struct at_flight_result r;
 	struct flown f;
@@ -365,7 +365,7 @@ static void overtaken(void)
 	done("overtaken_copy_is_made_again");
 }
 
-/* --- a call that waits ------------------------------------------------------------------ */
+/* --- a call of at_flight_write() that waits ----------------------------------------------- */
 
 static int pipe_in, write_result, stopped;
 

@@ -139,7 +139,10 @@ static void I5_salt_is_one_of_process(void)
 	close(fd);
 	done("I5_salt_is_one_of_process");
 
-	/* Inline functions make ids without a look at the pid: the kernel must clear the salt. */
+	/*
+	 * Inline functions make ids without a check of the pid. So the kernel must clear the salt
+	 * in a child.
+	 */
 	at_context_init(&c, ASYNCTRACE_ASYNC_USER, NULL);
 	check(at_salted_.of.inlined && c.operation.id >> 44 == before >> 44);
 	pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
@@ -234,8 +237,8 @@ static void others(void)
 	check(pid > 0 && !child_status(pid));
 	event(1);
 	/*
-	 * Handlers of pthread_atfork() do not run for this child: it writes into the parent's
-	 * rings.
+	 * Handlers of pthread_atfork() do not run in this child. So it still writes into the
+	 * parent's rings.
 	 */
 	pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	if (!pid) {
@@ -336,7 +339,7 @@ int main(int argc, char **argv)
 {
 	(void)argv;
 	if (argc > 1)
-		return 0;	/* as the executed program */
+		return 0;	/* this process is a program that a child has executed */
 	starting();
 	I5_salt_is_one_of_process();
 	forked();

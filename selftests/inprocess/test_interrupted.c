@@ -20,7 +20,10 @@
 #include "ktap.h"
 #include "stepper.h"
 
-/* A critical section starts again at each stop, so later instructions cannot be reached. */
+/*
+ * Number of a record's instructions that are tried. The kernel restarts a critical section at each
+ * stop, so stepping never gets past the first section.
+ */
 #define STEPS	200
 
 static volatile uint32_t *go;

@@ -42,7 +42,7 @@ static void *write_on(void *arg)
 {
 	const uint32_t id = (uintptr_t)arg;
 
-	/* There are 2^32 numbers, so none is spent while the gate is closed. */
+	/* Use a number only if its event is attempted: 2^32 attempts would not last. */
 	for (uint32_t i = 0; load(&go_on);)
 		if (nu_emit(id, i, NU_VARIED))
 			store(&tries[id], ++i);

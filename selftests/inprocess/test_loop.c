@@ -118,7 +118,10 @@ static void delays(void)
 	done("H10_delays_have_order_and_percentiles");
 }
 
-/* A percentile is the largest delay of a class: at most an eighth above its other delays. */
+/*
+ * A meter counts delays in classes. A percentile is the largest delay of its class. That delay is
+ * at most an eighth larger than the other delays of the class.
+ */
 static void classes(void)
 {
 	static struct at_loop l = ASYNCTRACE_LOOP_INIT("classes");

@@ -216,7 +216,10 @@ static void collection_within(void)
 	done("N75_collection_in_a_listener_calls_none");
 }
 
-/* Strict seccomp kills a process that opens a file, as at_heap_stats() does. */
+/*
+ * Without listeners, collections must not call at_heap_stats(). It opens a file, and strict seccomp
+ * kills a process that does this.
+ */
 static void without_listeners(void)
 {
 	int status;

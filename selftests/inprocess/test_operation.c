@@ -275,7 +275,7 @@ static void inline_names(void)
 	static const struct at_arg_ none[1];
 	uint64_t refs[1];
 
-	/* Fill the table of names. Further names then go with their records. */
+	/* Fill the table of names. From then on, records contain new names as text. */
 	kept_begin(NULL);
 	for (int i = 0; i < 12000; i++) {
 		char name[32];
@@ -360,7 +360,10 @@ static void over_runs(void)
 	check(nr_kept == 2 && event_is(1, END, "inner", "operation", NONE), "%u", nr_kept);
 	done("G44_region_of_one_run_has_no_end_in_the_next");
 
-	/* A scope of one trace is left in the next one, after a jump out of two scopes there. */
+	/*
+	 * In the second trace, jump out of two scopes that began there. Then end a scope that
+	 * began in the first trace.
+	 */
 	kept_begin(NULL);
 	TRACE_REGION_BEGIN(&during, "operation", "during");
 	kept_end();

@@ -153,7 +153,7 @@ mapfile -t names < <(other; echo; echo; echo)
 check "names with a count" [ "${names[0]%.fxt}.2.fxt" = "${names[1]}" ]
 check "three files" named t.fxt "${names[0]}" "${names[1]}"
 check "the last one is whole" trace "${names[1]}" 1001
-# The other files end at the moment of the exec.
+# An exec cuts off the trace of the program that calls it.
 check "the first one lacks only its end" endless t.fxt
 check "the second one lacks only its end" endless "${names[0]}"
 fresh
@@ -235,7 +235,7 @@ mkfifo f in
 (cat f > t; : > ended) &
 exec 5<> in
 check "the program runs" traced f fork 0 < in 5>&-
-# The child lives until descriptor 5 is closed.
+# The child is alive until descriptor 5 is closed, but must not hold the pipe open.
 check "the reader sees the end" soon [ -e ended ]
 check "the trace" trace t 1001
 exec 5>&-

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events write records and do nothing else: 1,000,000 of each kind under a seccomp filter that
- * kills the process at any system call but exit; with malloc() forbidden, too. The kernel's
- * own strict mode also forbids the processor's counter, which events read.
+ * Events only write records. 1,000,000 events of each kind run under a seccomp filter that kills
+ * the process at any system call but exit. malloc() is forbidden, too. The filter replaces
+ * seccomp's strict mode, which also forbids the processor's counter that events read.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -237,11 +237,11 @@ static void quiet(bool on, long n)
 	      WIFSIGNALED(status) ? WTERMSIG(status) : 0,
 	      shared->at < KINDS ? kinds[shared->at].name : "none");
 	tape_end(&t, true);
-	/* A child's threads are unknown here. */
+	/* The child's slots are strangers, because this process has not read its threads. */
 	t.strangers = 0;
 	tape_check(&t);
 	sum = t.result.delivered + t.result.overwritten;
-	/* If another category is recorded, only the blob is, which has no category. */
+	/* With the category "none", only the blob is recorded, because it has no category. */
 	check(on ? sum == each * n && !t.result.dropped : sum == (uint64_t)n,
 	      "%llu of %llu records", (unsigned long long)sum, (unsigned long long)(each * n));
 	tape_free(&t);

@@ -232,7 +232,7 @@ static void objects(void)
 	TRACE_KERNEL_OBJECT(-1);
 	TRACE_KERNEL_OBJECT(12345);
 	check(errno == 77);
-	/* The thread's process takes one more argument. */
+	/* The limit is 15 arguments, and one of them is the thread's process. */
 	TRACE_KERNEL_OBJECT(thread, "1", 1, "2", 2, "3", 3, "4", 4, "5", 5, "6", 6, "7", 7, "8", 8,
 			    "9", 9, "10", 10, "11", 11, "12", 12, "13", 13, "14", 14);
 	TRACE_KERNEL_OBJECT(thread, "1", 1, "2", 2, "3", 3, "4", 4, "5", 5, "6", 6, "7", 7, "8", 8,

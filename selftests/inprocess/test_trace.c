@@ -215,7 +215,7 @@ static void *stop_cancelled(void *fd)
 	return NULL;
 }
 
-/* A lock that the cancelled thread left held would block the second call. */
+/* If a cancelled thread did not release a lock, the next start or stop would block. */
 static int cancelled(int fd)
 {
 	struct at_trace_result r = { .size = sizeof(r) };
@@ -257,7 +257,7 @@ static int without_reader(int fd)
 	bad = at_trace_start(fd, NULL) != 0;
 	event();
 	bad |= (at_trace_stop(&r) != -EPIPE) << 1;
-	/* Signals of the program must not change. */
+	/* The failed write must not leave a SIGPIPE pending. */
 	sigpending(&pending);
 	bad |= sigismember(&pending, SIGPIPE) << 2;
 	return bad;

@@ -107,7 +107,7 @@ static void all_types(void)
 		      "koid", TA_KOID(77), "string", TA_STRING("grüße"), "chars",
 		      TA_CHAR_ARRAY("abcdefgh", 8), "empty", TA_STRING(""), "nothing",
 		      TA_STRING((const char *)NULL), "last", TA_INT32(-1));
-	/* In C a plain value's type says the type of the argument, too. */
+	/* In C, a plain value may be an argument. Its C type determines the argument's type. */
 	TRACE_INSTANT("types", "plain", TRACE_SCOPE_THREAD, "c", 'x', "s", (short)-5, "i", -6, "u", 7u,
 		      "l", -8l, "ul", 9ul, "ll", -10ll, "ull", 11ull, "f", 0.5f, "d", d, "b", (bool)true,
 		      "str", "text", "p", (void *)&x, "arg", TA_KOID(12));

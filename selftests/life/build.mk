@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests of what may happen to a process that traces: see selftests/life/run
+# Tests of processes that fork, execute, unshare and so on while they are traced: see
+# selftests/life/run
 
 LIFE_DIR    := $(B)/selftests/life
 LIFE_CASES  := life processes threads

@@ -26,7 +26,7 @@
 #define WRITERS	4
 #define NOBODY	65534
 
-/* --- threads that write while the process changes -------------------------------------------- */
+/* --- threads that write during a case -------------------------------------------------------- */
 
 static bool stop_writers;
 static uint32_t writing;
@@ -44,7 +44,10 @@ static void *write_on(void *arg)
 
 static void start_writers(pthread_t *th)
 {
-	/* If two threads write to the fallback ring at once, one of them may drop its record. */
+	/*
+	 * Without rseq, all threads write to the fallback ring. If two of them do so at once, one
+	 * may drop its record.
+	 */
 	struct at_status_info st = { .size = sizeof(st) };
 
 	life_write(1);
@@ -307,9 +310,9 @@ static int unshare_soon(unsigned long flags)
 }
 
 /*
- * Unshares namespaces. A process with a second thread cannot enter a user namespace, and a process
- * that traces itself has a second thread. So such a process must go on after the failure, and ends
- * its trace before it tries again.
+ * Unshares namespaces. unshare(CLONE_NEWUSER) fails in a process that traces itself, because such a
+ * process has a second thread. The process must still be able to write after the failure. Then it
+ * ends its trace and tries again.
  */
 static void unshare_in(unsigned long flags)
 {

@@ -208,8 +208,8 @@ static void jump(int sig)
 
 /*
  * Writes records until a signal handler leaves this function, at any instruction of a macro, of a
- * scope or of a slow path. No session records the category "other", because a jump leaves begins
- * of scopes without ends.
+ * scope or of a slow path. The scopes have the category "other", which no session records, because
+ * a jump may leave their begins without ends.
  */
 static void write_in_scopes(void)
 {

@@ -2,8 +2,9 @@
 /*
  * Every macro of an event with 0 to 15 arguments, valid as C and as C++
  *
- * The script counts knows the events. The program's argument is the number of values that it must
- * evaluate. With NTRACE, or if nothing is recorded, only TRACE_DECLARE_ARGS() evaluates.
+ * The shell script counts lists the expected events. The program's argument is the number of
+ * argument values that the program must evaluate. With NTRACE, or if nothing is recorded, only
+ * TRACE_DECLARE_ARGS() evaluates arguments.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,10 @@ static int n(void)
 	return ++evaluated ? 7 : 0;
 }
 
-/* Each use returns another id. The next kind of event uses the same ids again. */
+/*
+ * Returns the next id. Each kind of event begins with the same *@last, so the begin, the instant
+ * and the end of an operation have the same id. Unused with NTRACE.
+ */
 __attribute__((unused)) static uint64_t id(uint64_t *last)
 {
 	return ++*last;

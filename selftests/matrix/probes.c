@@ -95,7 +95,7 @@ int main(void)
 	usdt_detach("matrix", NULL);
 	usdt_detach("library", NULL);
 	run();
-	/* The last probe of run() is one more than wanted[] has. */
+	/* The last probe of run() is not in wanted[], so on_hit() counts it as wrong. */
 	if (nr_hits != 7 || wrong != 1 || usdt_strange) {
 		printf("%u hits, %d wrong, %u strange\n", nr_hits, wrong, usdt_strange);
 		return 1;

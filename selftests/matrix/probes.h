@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Probes in functions that two files and, in C++, one section group share
+ * A probe in a function that several files compile. In C++, the linker merges the copies, which are
+ * in a section group.
  */
 #ifndef PROBES_H
 #define PROBES_H

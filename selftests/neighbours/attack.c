@@ -48,7 +48,7 @@ static int count;
 /* Shared by all processes */
 static struct shared {
 	volatile int unready;	/* processes that are not ready yet */
-	unsigned int done;	/* finished requests, or rounds of several */
+	unsigned int done;	/* finished requests or batches of requests */
 	unsigned int refused;	/* requests that failed */
 } *shared;
 

@@ -16,7 +16,7 @@ shift 3
 here=$(cd "${0%/*}" && pwd)
 tracing=/sys/kernel/tracing
 group=/sys/fs/cgroup/neighbours
-# In memory, because the host's files are slow.
+# Work in memory, because the host's files are slow.
 work=$(mktemp -d -p /dev/shm)
 chmod 755 "$work"
 cp "$DIR"/attack "$DIR"/victim "$work"
@@ -24,9 +24,9 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 . "$here/../lib.sh"
 
-# In ms of guest time: the limit, and a wait that emulation alone may cause
+# Limit of a wait, and a wait that emulation alone may cause, in ms of guest time
 limit=100 floor=20
-# A wait caused by the module occurs in each try, one caused by the host's load does not.
+# A wait caused by the module occurs in each try, but a wait caused by the host's load does not.
 tries=3
 
 if [ $size = full ]; then
@@ -36,8 +36,8 @@ else
 	declare -A counts=([names]=1024 [high]=24 [strides]=6 [threads]=1000
 		[brief]=1000 [quota]=8 [fifo]=4)
 fi
-# Requests are slow with patterns over many providers, above memory.high, and if they unmap
-# the pages of many children.
+# Multiples of SECONDS for attacks with slow requests: patterns over many providers, work above
+# memory.high, and unmapping of the pages of many children.
 declare -A times=([names]=2 [high]=6 [strides]=10 [all]=6)
 attacks="names high strides threads brief quota fifo"
 [ $# -gt 0 ] || set -- $attacks all
@@ -142,7 +142,8 @@ run_attack() {
 	[ $1 != all ] || list=$attacks
 	attackers=
 	victims_begin || return
-	# selftests/vm/run --icount switches this limit off, because programs read the host's files.
+	# Detect hung tasks: selftests/vm/run --icount disables this, because its clock jumps ahead
+	# during accesses to disks.
 	echo 120 > /proc/sys/kernel/hung_task_timeout_secs
 	trace_begin $victims
 	# The FIFO thread starts last, because the other attackers would be slow to get ready beside
@@ -166,7 +167,7 @@ run_attack() {
 }
 
 # constrain HIGH QUOTA: set limits of memory and CPU time. Call this only when the attackers are
-# ready, because with the limits that would take minutes.
+# ready: within the limits, getting ready would take minutes.
 constrain() {
 	echo $1 > $group/attackers/high/memory.high
 	echo "$2 100000" > $group/attackers/quota/cpu.max

@@ -59,7 +59,10 @@ static uint64_t now_us(void)
 
 static int report_fd;
 
-/* Registers with its first event, as each program does that uses the macros. */
+/*
+ * Waits until a session records this process. In a forked child, the first look at the gate
+ * registers the child.
+ */
 static struct report be_recorded(void)
 {
 	struct at_status_info status = { .size = sizeof(status) };
@@ -167,7 +170,7 @@ struct ring {
 static struct ring *rings;
 static size_t nr_rings, room;
 
-/* Search from the newest, because chunks belong to running providers. */
+/* Search from the newest ring: providers come and go, and new chunks belong to running ones. */
 static struct ring *find_ring(uint32_t provider, uint32_t index, bool fallback)
 {
 	for (size_t i = nr_rings; i--; )

@@ -27,9 +27,9 @@ const ASYNC = "slice s join track t on s.track_id = t.id and t.type = 'legacy_as
 const THREAD_SLICE = 'slice s join thread_track t on s.track_id = t.id join thread using (utid) left join process using (upid)';
 const literal = (s) => `'${s.replaceAll("'", "''")}'`;
 
-// The SQL of a check selects wrong rows ...
+// A check that nothing is wrong: its SQL selects the wrong rows.
 const none = (id, text, sql) => ({ id, text, sql, broken: (rows) => rows });
-// ... or, in a column n, a number that must satisfy @holds.
+// A check of a number: its SQL counts rows in a column n, and holds() says if the number is right.
 const count = (id, text, from, holds) => ({
 	id, text, sql: `select count(*) as n from ${from}`,
 	broken: ([row]) => holds(row.n) ? [] : [{ found: row.n }],

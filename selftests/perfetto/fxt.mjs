@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //
-// Writes small FXT files record by record, so that the checks can be tested with files
-// whose contents and faults are known. It shares nothing with the project's writer,
-// because a mistake there must not be repeated here.
+// Writes small FXT files record by record, so that the checks can be tested with files whose
+// contents and faults are known. This file shares nothing with the project's writer, because a
+// mistake there must not be repeated here.
 
 export const IDLE = -0x80000000;	/* the weight of an idle thread */
 const EVENTS = ['instant', 'counter', 'begin', 'end', 'complete', 'asyncBegin',

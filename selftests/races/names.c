@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ended sessions that are read while another session has the provider intern its names anew: a
- * reader gets the names that the records use
+ * An ended session is read while another session makes the provider intern its names again. The
+ * reader must get the names that its records use.
  *
  * A knob delays the reader after it has seen that no names are kept for its session, and before it
- * reads the provider's.
+ * reads the provider's names.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
 #include <asynctrace/session.h>
 
 /*
- * Runs the test for @rounds. @fix: NULL, or the fix to switch off; then the test must find a
- * spoiled session.
+ * Runs the test for @rounds. @fix: a fix to switch off, so that the test must find a session with
+ * wrong names; NULL: switch off none.
  */
 void names_test(struct at_ctl *ctl, uint32_t *state, const char *fix, uint32_t rounds);
 

@@ -70,7 +70,7 @@ static uint64_t now(struct at_ctl *ctl)
 	return at_clock(0, info.clock);
 }
 
-/* Kernel rings: published records, and those that the reader was told of */
+/* Records of the kernel's rings: published, and accounted for in the reader's counts */
 struct sums {
 	uint64_t committed, told;
 };
@@ -139,7 +139,10 @@ static const char *session(struct at_ctl *ctl, uint32_t *state, bool clear, uint
 				rd_read(&run.rd, rnd(state, 10));
 		}
 		run_stop(&run);
-		/* This read waits until the probes have finished. */
+		/*
+		 * rd_drain() waits until the probes have finished. To test clears, skip it before
+		 * the last run, so that the next start clears the rings while probes run.
+		 */
 		if (clear && i < RUNS - 1)
 			continue;
 		rd_drain(&run.rd);

@@ -11,8 +11,9 @@
 #include <asynctrace/session.h>
 
 /*
- * Runs the test for @rounds. @clear: starts the session again with a clear. @fix: NULL, or the
- * fix to switch off; then the test must find a spoiled session.
+ * Runs the test with at least @rounds sessions. @clear: each start of a session clears its rings.
+ * @fix: name of a fix to switch off, or NULL. Without the fix, the test must find a session with
+ * wrong records.
  */
 void probes_test(struct at_ctl *ctl, uint32_t *state, bool clear, const char *fix, uint32_t rounds);
 

@@ -43,7 +43,7 @@ static struct shared {
 	volatile uint64_t turns;	/* least number of turns that the thread waits */
 	volatile uint32_t release;	/* us until the waiting thread goes on; 0: it waits */
 	volatile uint32_t in;		/* generation of the event that the thread is writing */
-	/* Records whose gate was open before and after: these must be accounted for. */
+	/* .sure: records during which the gate did not change; all of them must be accounted for */
 	struct {
 		volatile uint32_t generation, sure;
 	} count[THREADS][GENERATIONS];
@@ -54,7 +54,10 @@ static uint32_t state, generation, spin;
 
 /* --- the provider ---------------------------------------------------------------- */
 
-/* Returns a thread's number as a writer. It differs by run: events are numbered anew in each. */
+/*
+ * Returns a thread's number as a writer. Each run has other numbers, because the sequence numbers
+ * of events begin at 0 in each run.
+ */
 static uint32_t writer_of(uint32_t thread, uint32_t gate)
 {
 	return thread + THREADS * (gate % GENERATIONS);
@@ -234,10 +237,12 @@ static bool has_written_at_last(void)
 }
 
 /*
- * Ends the session at one of three moments: when the writer has finished a record that it began
- * under an earlier session and has written some under this one; while the writer is in its section;
- * or at once, so that this session, or the one after the next with the same addresses, finds the
- * writer there.
+ * Waits for a moment at which the caller ends or restarts the session. With several writers, waits
+ * for a random time. With one writer:
+ * - If the writer is still in a section of an earlier session, mostly returns soon. Then the writer
+ *   is in its old section when this session ends, or when a later one reuses the addresses.
+ * - Otherwise waits until the writer is in a section of this session, in half of the calls after
+ *   the writer has written some records of this session.
  */
 static void chase(const struct window *w)
 {

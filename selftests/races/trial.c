@@ -5,7 +5,7 @@
 
 /* Stop after this number of spoiled sessions, because most are spoiled in the same way. */
 #define ENOUGH	4
-/* Limit of the sessions for a race that must occur: this number times the rounds. */
+/* If a race must occur, the test ends after this number times the rounds at the latest. */
 #define MORE	20
 
 void trial_begin(struct trial *t, const char *race, const char *fix)

@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 /**
- * struct trial - sessions, none of which may be spoiled, or at least one if a fix is off
+ * struct trial - sessions of the test of a race: none may be spoiled, but if a fix is off, at
+ *	least one must be
  * @fix: the knob that is off, or NULL
  * @sessions: number of sessions
  * @spoiled: number of spoiled sessions

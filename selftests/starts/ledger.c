@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A session around a scene, and its accounting for each process
+ * A session that records a test case, and the accounting of each process in it
  */
 #include <string.h>
 

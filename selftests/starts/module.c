@@ -14,7 +14,7 @@
 /* Returns the records that the scene wrote. */
 static uint64_t round_of(struct at_ctl *ctl, const struct scene *s, struct tally *t)
 {
-	/* In each fourth round rings are too small. */
+	/* In every fourth round, the rings are too small for the records of a large scene. */
 	const struct at_session_options opts = {
 		.size = sizeof(opts), .name = "starts",
 		.mode = s->seed % 2 ? ASYNCTRACE_MODE_ONESHOT : ASYNCTRACE_MODE_CIRCULAR,

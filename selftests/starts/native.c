@@ -86,7 +86,7 @@ int main(void)
 		bool exact;
 		int status;
 
-		/* The scene would also close the descriptor of the trace. */
+		/* Let the scene close no descriptors: it would also close that of the trace. */
 		s.closes = 0;
 		*t = (struct tally){ 0 };
 		status = play(&s, t);

@@ -32,7 +32,10 @@
 #define OTHERS_MAX	64
 #define RECORDS		50
 
-/* PATIENCE_THREADS: all of them must be waiting before the first one loses its patience. */
+/*
+ * Number of the other threads, from PATIENCE_THREADS. It must be small enough that all of them are
+ * waiting before the first one gives up.
+ */
 static unsigned int others;
 
 /* Seconds of CPU time used in open(2): longer than others wait for a thread that sleeps there */
@@ -43,7 +46,7 @@ static struct {
 	uint32_t registered;
 	uint32_t tid[OTHERS_MAX];
 	uint32_t done;		/* number of other threads that have finished */
-	uint32_t wakeups;	/* how often these slept for their first records, in total */
+	uint32_t wakeups;	/* how often they slept until their first records were written */
 	bool until_they_give_up;
 } now;
 
@@ -115,7 +118,7 @@ static void on_openat(int sig, siginfo_t *info, void *context)
 
 	(void)sig;
 	(void)info;
-	/* Registering may open more files. */
+	/* Use CPU time only in the first open(2): registering may open more files. */
 	if (!__atomic_exchange_n(&now.listener, 1, __ATOMIC_RELEASE))
 		work(now.until_they_give_up ? &now.done : NULL, others);
 	ret = syscall(SYS_openat2, dir, path, &how, sizeof(how));
@@ -186,8 +189,9 @@ static void forked_child(void)
 }
 
 /*
- * Plays the scene. @works: the registering thread uses CPU time, and else sleeps. @late: the
- * registration goes on only after the other threads have given up.
+ * Lets one thread register slowly while other threads write. @works: the registering thread uses
+ * CPU time; otherwise it sleeps. @late: the registration goes on only after the other threads have
+ * given up.
  */
 static void scene(bool works, bool late)
 {
@@ -214,8 +218,8 @@ static void scene(bool works, bool late)
 	if (late) {
 		wait_for(&now.done, others, "the others to give up");
 		/*
-		 * Waiters that look at the holder too often would take its CPU. One of them looks
-		 * ten times.
+		 * Waiters that wake up too often would take the CPU from the registering thread.
+		 * Ten wakeups are those of the one waiter that checks if it makes progress.
 		 */
 		ktap_check(works || now.wakeups <= 3 * others + 10,
 			   "%u waiting threads slept %u times", others, now.wakeups);

@@ -44,14 +44,15 @@ struct tally {
 	} process[SCENE_PROCESSES];
 };
 
-/* Returns the scene of a seed, with at most so many threads. */
+/* Returns the scene of @seed, with at most @max_threads threads. */
 struct scene scene_of(uint64_t seed, unsigned int max_threads);
 void scene_print(const struct scene *s);
 
 /*
- * Runs the scene in the calling process, which becomes the tally's first. @begin, if not NULL, is
- * called when all threads are ready. @child, if not NULL, is called in each forked child with true
- * before it writes and with false afterwards; then it returns what its own trace accounts for.
+ * Runs the scene in the calling process, which is the first process of the tally. @begin, if not
+ * NULL, is called when all threads are ready. @child, if not NULL, is called in each forked child
+ * with true before it writes and with false afterwards; then it returns what its own trace accounts
+ * for.
  */
 void scene_play(const struct scene *s, struct tally *t, void (*begin)(void),
 		uint64_t (*child)(bool starts));

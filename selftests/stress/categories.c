@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Categories that a session records, of all or of one provider, for one run or for all, and updates
- * of them while the session runs
- *
- * An update loses, doubles or miscounts no event.
+ * Tests the categories that a session records: of all providers or of one, and for one run or for
+ * all runs. Updates the categories while the session runs: no event may get lost, doubled or
+ * miscounted.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -116,7 +115,7 @@ static void event(const struct rd_event *ev, void *rd)
 struct wish {
 	const char *own[4];
 	const char *additional[4];
-	uint32_t alpha, beta;	/* bits */
+	uint32_t alpha, beta;	/* NET, ...: what these providers must have enabled */
 };
 
 #define NET	(1 << 0)
@@ -201,8 +200,8 @@ static void wishes(void)
 		expect("beta, P31 P32", turn(&sh[1]), w->beta);
 		stop(id);
 		/*
-		 * P33: after a clear the sites learn their state again. P32: additional categories
-		 * are no longer recorded.
+		 * P33: after a clear, the sites find out again whether they are enabled. P32: the
+		 * additional categories of the last run are no longer recorded.
 		 */
 		start(id, none, ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE);
 		own[0] = turn(&sh[0]);
@@ -221,7 +220,7 @@ static void wishes(void)
 	}
 }
 
-/* Enabled categories are recorded, also over updates without a restart. */
+/* Each event of an enabled category is recorded, also if updates change the categories. */
 static void updates(void)
 {
 	static const char *const none[4], *const net[] = { "net", NULL };
@@ -356,7 +355,10 @@ static __thread struct {
 	uint32_t id;
 } self;
 
-/* Each event is recorded whatever happens to the gate; the writer numbers its events. */
+/*
+ * Writes events of the category "law", numbered by the writer. Every update of the storm keeps
+ * "law" enabled, so each of these events must be accounted for. Only "flip" is switched on and off.
+ */
 static void write_one(uint32_t id)
 {
 	const uint64_t n = (uint64_t)id << 32 | sh->written[id];
@@ -391,8 +393,8 @@ static void *storm_writer(void *arg)
 	self.writing = !sh->leisure;
 	while (!sh->leave) {
 		/*
-		 * The fallback ring drops events that find its lock taken: threads that may lose
-		 * none take turns.
+		 * The fallback ring drops an event if another thread holds the ring's lock. Take
+		 * turns if no event may get lost.
 		 */
 		if (sh->leisure)
 			pthread_mutex_lock(&turn);

@@ -2,11 +2,11 @@
 /*
  * Operations and reasons in scheduling records, against what the threads did.
  *
- * Threads work under random operation ids, one after the other, and do one thing under each:
- * they run, yield, sleep, or wait for a lock, a pipe, a socket, a disk or a page. Each thread
- * logs when it has entered and left which operation, by the clock of the records. Then every
- * switch and wakeup must have the ids of the log, and a thread that blocks must be blocked in
- * what it did under that id. Only while a thread is entering or leaving may it be either.
+ * Threads work under random operation ids, one after the other, and do one thing under each: they
+ * run, yield, sleep, or wait for a lock, a pipe, a socket, a disk or a page. Each thread logs the
+ * operations that it enters, with times of the records' clock. Every switch and wakeup must have
+ * the ids of the log. A thread that blocks must be blocked in what it did under that id. While a
+ * thread is entering or leaving an operation, a record may have the id before or after the change.
  * KT_SWITCHES is the number of switches to compare.
  */
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 #define HELPER		WORKERS
 #define TURNS_MAX	65536		/* entries of a thread's log in a round */
 #define TURNS		100		/* operations of a worker in a round */
-#define STEP		50000		/* switches between two lines that tell the progress */
+#define STEP		50000		/* switches between two progress messages */
 #define FILE_BYTES	(64 * 4096)
 #define CPU_TIME_NS	10000000ULL	/* by which the two CPU times of a thread may differ */
 /* How long a thread that is woken while it still runs may take to enter another operation */
@@ -42,8 +42,8 @@ enum kind { NOTHING, RUN, YIELD, SLEEP, LOCK, PIPE, SOCKET, DISK, PAGE, KINDS };
 
 static const struct {
 	const char *name;
-	int syscall;		/* in which the thread blocks, or one of the following */
-	unsigned int file;	/* what the call's descriptor is of; 0: the call takes none */
+	int syscall;		/* in which the thread blocks, or PAGE_FAULT or NOT_BLOCKED */
+	unsigned int file;	/* type of the call's file; 0: the call takes no descriptor */
 } kinds[KINDS] = {
 	[NOTHING] = { "nothing", NOT_BLOCKED },
 	[RUN] = { "run", NOT_BLOCKED },
@@ -300,7 +300,10 @@ static void *thread(void *number)
 		 * the thread's operation.
 		 */
 		TRACE_INSTANT("cells", "round", TRACE_SCOPE_THREAD);
-		/* Log no operation from time 0 on: a switch may be older than the first turn. */
+		/*
+		 * Log from time 0 on that the thread works on nothing: a switch may be older than
+		 * the first turn.
+		 */
 		next_turn(l, 0, NOTHING, 0);
 		if (n == HELPER) {
 			help(l, &rng);
@@ -377,7 +380,7 @@ static const struct log *log_of(uint64_t tid)
 	return NULL;
 }
 
-/* The last turn that the thread had begun to enter at @ticks, or NULL */
+/* Returns the last turn whose operation the thread had begun to enter by @ticks, or NULL. */
 static const struct turn *turn_at(const struct log *l, uint64_t ticks)
 {
 	uint32_t from = 0, to = l->nr;
@@ -418,7 +421,7 @@ static void check_id(const char *what, const uint64_t *w, uint64_t tid, uint64_t
 	const struct turn *t = l ? turn_at(l, w[1]) : NULL, *end;
 
 	if (!l) {
-		/* No id may stand for a thread that has no cell. */
+		/* A record must have no id for a thread that has no cell. */
 		if (id)
 			n.mismatches++;
 		return;
@@ -511,7 +514,7 @@ static void check_blocked(const uint64_t *w, const struct optional *o, const str
 	(void)w;
 }
 
-/* Does the reason agree with what the outgoing thread was doing? */
+/* Checks the reason in a switch against what the outgoing thread was doing. */
 static void check_reason(const uint64_t *w, const struct optional *o)
 {
 	const struct log *l = log_of(w[2]);
@@ -654,7 +657,10 @@ int main(void)
 	ktap_check(sh->cpu_cells, "no read of a cell");
 	ktap_check(sh->cpu_cells < sh->cpu_reads, "no read without a cell");
 	ktap_check(!sh->cpu_ahead, "%u times of a cell are ahead of the kernel's", sh->cpu_ahead);
-	/* Virtual CPUs stood still for 17 of 207,527 reads when two others wanted their CPUs. */
+	/*
+	 * A virtual CPU may stand still between two reads of times. This happened in 17 of 207,527
+	 * reads while another load competed for the host's CPUs.
+	 */
 	ktap_check(sh->cpu_apart <= sh->cpu_reads / 100, "%u times are wrong", sh->cpu_apart);
 	ktap_end();
 

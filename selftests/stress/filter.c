@@ -61,7 +61,7 @@ static void be_provider(const struct kind *k)
 	_exit(0);
 }
 
-/* Returns the child. With ->fork, the provider is sh->grandchild. */
+/* Starts a provider. Returns its pid; with ->fork, the pid of its parent. */
 static pid_t provider(const struct kind *k)
 {
 	const uint32_t ready = sh->ready + 1;

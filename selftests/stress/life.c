@@ -205,7 +205,7 @@ static void test_exec(void)
 	ktap_end();
 }
 
-/* --- coming late, going early ------------------------------------------------------- */
+/* --- providers that register late or end early -------------------------------------- */
 
 static void coming(void)
 {

@@ -68,7 +68,7 @@ static uint64_t switches(void)
 	return r.ru_nvcsw + r.ru_nivcsw;
 }
 
-/* Returns how often the thread has been switched out. Stores a time of that count in *at. */
+/* Returns how often the thread was switched out. Stores in *at a time that had this count. */
 static uint64_t moment(uint64_t *at)
 {
 	uint64_t before;

@@ -277,7 +277,7 @@ static void snapshots(void)
 		start(&run, a_clear());
 		if (stop)
 			run_stop(&run);
-		/* Take a snapshot at once, and if the session runs another one later. */
+		/* Take a snapshot at once. If the session is running, take a second one later. */
 		for (int n = 0; n < (stop ? 1 : 2); n++) {
 			if (n) {
 				wait_for_writer();

@@ -184,7 +184,10 @@ static const struct at_ring_info *ring_in(const struct committed *c, const struc
 	return NULL;
 }
 
-/* Each ring's records are those that it had at the moment of the snapshot. */
+/*
+ * Checks that the snapshot has all records that each ring had at that moment. @before, @after: the
+ * rings just before and just after the snapshot
+ */
 static void check_law(struct run *run, const struct committed *before,
 		      const struct committed *after)
 {
@@ -532,7 +535,10 @@ static unsigned long faults;
 static void fail_first(struct rd *rd)
 {
 	const size_t page = sysconf(_SC_PAGESIZE), head = sizeof(struct asynctrace_chunk);
-	/* Not mapped: all but the first word; what follows the header; all but the header. */
+	/*
+	 * Buffers with a gap after the first word; with gaps at the header and after a page of the
+	 * payload; and with a gap at the header only.
+	 */
 	char *const at[] = { holes + page - 8, holes + 2 * page - head, holes + 4 * page - head };
 
 	for (unsigned int i = 0; i < 3; i++) {

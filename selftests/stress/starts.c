@@ -140,7 +140,7 @@ static uint64_t tried(void)
 	return n;
 }
 
-/* --- what the kernel says ------------------------------------------------------------ */
+/* --- the kernel's accounting --------------------------------------------------------- */
 
 /* Records that slow writers published after the last stop. They stay in the rings. */
 static unsigned int late;
@@ -261,7 +261,7 @@ static void disposition(uint32_t mode, uint32_t how, bool read_before)
 	ktap_end();
 }
 
-/* --- P3: to start what is started changes nothing --------------------------------------- */
+/* --- P3: a second start changes nothing ------------------------------------------------- */
 
 static void again(void)
 {

@@ -13,8 +13,8 @@
 #include <sys/types.h>
 
 enum borrow_rseq {
-	BORROW_RSEQ,	/* registered with the kernel */
-	BORROW_FAKE,	/* looks registered; the kernel aborts no section */
+	BORROW_RSEQ,	/* struct rseq is registered with the kernel */
+	BORROW_FAKE,	/* struct rseq looks registered, but the kernel never aborts a section */
 	BORROW_NONE,
 };
 

@@ -40,8 +40,8 @@ void sleep_us(unsigned int us);
  */
 uint32_t delay_turns(uint32_t us);
 /*
- * The limits of the next two functions are long, so that a slow machine has done what they wait
- * for, but end before selftests/vm/run ends the test.
+ * wait_for() and soon() give up after minutes. A slow machine may need that long, and
+ * selftests/vm/run ends a test only later.
  */
 /* Waits for *@word to become @value; bails out after five minutes or more. */
 void wait_for(const volatile uint32_t *word, uint32_t value, const char *what);

@@ -125,7 +125,7 @@ static int add(const struct nlmsghdr *nlh, void *arg)
 	struct listing *l = arg;
 	const struct nlattr *attr;
 
-	/* The kernel's rings fill at any time. */
+	/* Skip the kernel's rings: their counts change at any time. */
 	if (genl->cmd == ASYNCTRACE_CMD_RING_GET)
 		mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
 			if (mnl_attr_get_type(attr) == ASYNCTRACE_A_RING_KIND &&
@@ -209,7 +209,7 @@ static bool is_state(int n, const char *when, const struct state *is, const stru
 	return false;
 }
 
-/* Stop after this many failures: more are of the same kind. */
+/* Stop after this many failed checks: further ones are likely to have the same cause. */
 #define ENOUGH	4
 
 void fail_every(const struct fail_op *op, struct raw_nl *nl)
@@ -271,7 +271,10 @@ void fail_every(const struct fail_op *op, struct raw_nl *nl)
 		is_state(n, "of nothing", &now, &none);
 	}
 	EXPECT(n < MOST);
-	/* n - 2: without the round that injects none, and the last, which found no allocation. */
+	/*
+	 * n - 2: do not count round 0, which injects no failure, and the last round, which has no
+	 * allocation left to fail.
+	 */
 	printf("# %s: %d failures, %d reported, %d tolerated\n", op->name, n - 2, told, borne);
 	/* An operation without an allocation proves nothing. */
 	EXPECT(n > 2 || op->flags & FAIL_FREE);

@@ -67,9 +67,9 @@ enum fail_flags {
  * @name: of the test
  * @prepare: brings the session and the provider into that state
  * @run: the operation, with failures injected: returns 0 or more, or a negative errno
- * @take: receives the answer without failures injected; NULL: @run does
- * @check: checks more than the state after the operation succeeded, or NULL. Its argument: was an
- *	allocation refused meanwhile?
+ * @take: receives the answer, while no failures are injected; NULL: @run receives it
+ * @check: additional checks after the operation succeeded, or NULL. @refused: an allocation of
+ *	the operation failed
  * @clean: undoes @run and @prepare
  * @flags: enum fail_flags
  */
@@ -84,12 +84,12 @@ struct fail_op {
 };
 
 /*
- * Runs the operation with each of its allocations failing. @nl: a socket that is used for nothing
- * else.
+ * Runs the operation once for each of its allocations, with that allocation failing. @nl: a socket
+ * that is used for nothing else.
  *
- * An operation that reports a failure has changed nothing, and succeeds when it is repeated. One
- * that does not report the failure has either been done or not. At last it succeeds without a
- * failure, and @clean leaves nothing of it.
+ * If the operation returns an error, it must have changed nothing, and a second try must succeed.
+ * If it succeeds in spite of the failure, the state must be the same as without a failure.
+ * FAIL_DUMB and FAIL_QUIET relax these rules. After @clean, the state must be that before @prepare.
  */
 void fail_every(const struct fail_op *op, struct raw_nl *nl);
 

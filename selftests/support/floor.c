@@ -24,7 +24,10 @@ void floor_event(const struct rd_event *ev, void *arg)
 	struct nu_seen *seen = arg;
 
 	nu_event(ev, seen);
-	/* The list has room for 64 generations. This test has more, and does not need them. */
+	/*
+	 * nu_event() lists up to 64 generations and fails beyond that. This test has more, and does
+	 * not use the list.
+	 */
 	seen->nr_generations = 0;
 	/* An event has the lower 16 bits of its generation. */
 	if (has_floor &&

@@ -67,7 +67,7 @@ void ktap_leave(void) __attribute__((noreturn));
 /* Ends the running test of ktap_run() as skipped: the machine cannot do what is tested. */
 void ktap_skip(const char *why) __attribute__((noreturn));
 
-/* For preparations of a test of ktap_run(): without @what the test fails and ends. */
+/* For preparations within a test of ktap_run(): if @what is false, the test fails and ends. */
 #define NEED(what) \
 	do { \
 		if (!(what)) { \

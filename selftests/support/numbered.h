@@ -15,9 +15,9 @@
 #include "reader.h"
 
 #define NU_WRITERS	2048
-/* Shapes that are written only while the session has the generation that is in the number */
+/* Number of shapes that are never written in a later generation than that in their number */
 #define NU_SHAPES	6
-/* Also shapes that macros write, maybe in a later generation, and shapes without a number */
+/* Number of all shapes. Macros write the others, possibly in a later generation or unnumbered. */
 #define NU_ALL_SHAPES	14
 #define NU_VARIED	-1	/* one of the first NU_SHAPES */
 #define NU_ANY		-2	/* one of NU_ALL_SHAPES */

@@ -297,7 +297,7 @@ int raw_nl_send(struct raw_nl *nl)
 	nl->text[0] = 0;
 	nl->bad = nl->missing = 0;
 	nl->replies = 0;
-	/* The ack is the last message. */
+	/* Ask for an ack, which ends the answer. A dump has an end message of its own. */
 	if (!(nl->request->nlmsg_flags & NLM_F_DUMP))
 		nl->request->nlmsg_flags |= NLM_F_ACK;
 	return mnl_socket_sendto(nl->socket, nl->request, nl->request->nlmsg_len) < 0 ? -errno : 0;
@@ -376,7 +376,10 @@ int raw_session_do(struct raw_nl *nl, uint8_t cmd, uint32_t id)
 	return raw_nl_ask(nl);
 }
 
-/* The rings to add: those of @kind; if @kind is 0, those of @provider, or of all if it is 0 */
+/*
+ * Selects the rings to add: those of @kind if it is not 0; otherwise those of @provider; all rings
+ * if both are 0.
+ */
 struct sum {
 	struct raw_ledger *ledger;
 	uint32_t provider;

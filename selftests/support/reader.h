@@ -43,13 +43,13 @@ struct rd_event {
 /**
  * struct rd_ring - what the chunks of a ring said
  * @kind: enum asynctrace_chunk_kind: EVENTS, SCHED or NAMES
- * @delivered: by the kernel's count
- * @parsed: well-formed records
- * @claimed: records by the chunks' headers
+ * @delivered: records delivered, as the kernel counts them
+ * @parsed: well-formed records in the payloads
+ * @claimed: records that the payloads have according to the chunks' headers
  * @before: records that an earlier reader was given
- * @cleared: by the kernel's count
- * @broken: chunks without framing
- * @backwards: records stamped earlier than the one before them
+ * @cleared: records cleared, as the kernel counts them
+ * @broken: chunks with ASYNCTRACE_CHUNK_F_BROKEN
+ * @backwards: records with an earlier time than the record before them
  */
 struct rd_ring {
 	uint32_t provider;

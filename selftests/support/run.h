@@ -50,7 +50,7 @@ struct run_options {
 void run_open(struct run *run, struct at_ctl *ctl, const struct run_options *opts);
 void run_start(struct run *run);
 void run_stop(struct run *run);
-/* Reads up to @max chunks, or, in-process, what is there. */
+/* Reads up to @max chunks. The in-process back end reads all available records instead. */
 void run_read(struct run *run, unsigned int max);
 /* Reads until nothing is left. */
 void run_drain(struct run *run);
@@ -61,15 +61,18 @@ void run_close(struct run *run);
 void run_check(const struct run *run);
 /* Returns delivered + overwritten + cleared + dropped of all rings of events. */
 uint64_t run_total(const struct run *run);
-/* Reads what is there if needed. Returns what run_total() will be if the session ends now. */
+/*
+ * Returns what run_total() would return if the session ended now. The module's back end reads all
+ * available chunks for this.
+ */
 uint64_t run_attempted(struct run *run);
 /* Has a ring of events lost a record, or will it when it is read? */
 bool run_has_lost(struct run *run, uint64_t ring_size);
 /* Do events of this session take the fallback ring? */
 bool run_uses_fallback(const struct run *run);
 /*
- * Runs @fn where it can trace: in a child that is the provider @name, which exits then, or
- * in a thread of this process. Returns the child, or 0.
+ * Runs @fn in the traced process. The module's back end forks a child, which is the provider @name
+ * and exits after @fn; returns its pid. The in-process back end starts a thread; returns 0.
  */
 pid_t run_tracing(const char *name, void (*fn)(void));
 /*
@@ -87,7 +90,7 @@ void run_start_with(struct run *run, uint32_t disposition);
 /* Forks a provider that runs until its @threads threads return from @fn, given 0, 1, ... */
 pid_t fork_provider(const struct at_provider_options *opts, unsigned int threads,
 		    void *(*fn)(void *number));
-/* Do events take the fallback ring here, by what C library and machine say? */
+/* Must events take the fallback ring? True if there is no rseq, or the clock is no CPU counter. */
 bool fallback_expected(struct at_ctl *ctl);
 
 #endif /* RUN_H */

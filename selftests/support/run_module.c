@@ -111,7 +111,10 @@ pid_t run_tracing(const char *name, void (*fn)(void))
 	_exit(0);
 }
 
-/* Leaves the lock alone: it is in the memory of a provider, which ends after a few sessions. */
+/*
+ * Does nothing: the lock is in the memory of the provider, and each provider ends after a few
+ * sessions.
+ */
 void run_forget_killed(void)
 {
 }

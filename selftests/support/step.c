@@ -35,7 +35,7 @@
 /* Victims of a session: each has its own number. */
 #define VICTIMS		(NU_WRITERS - 2)
 #define STEPS_MAX	20000
-/* Victims that pass a breakpoint because they were preempted and took another path */
+/* Limit of victims that miss the breakpoint: a preempted victim takes another path. */
 #define MISSES_MAX	1000
 #define SUB_WORDS	(ASYNCTRACE_SUBBUF_MIN / 8)
 
@@ -179,7 +179,7 @@ static const struct asynctrace_ring_header *line(void)
 
 static void write_one(int shape)
 {
-	/* The gate opens late if the module still waits for both ranges of the provider. */
+	/* The gate opens late if both ranges of the provider are still in use. */
 	for (int i = 0; !nu_emit(MAIN, main_seq, shape); i++) {
 		if (i == 10000)
 			ktap_bail("the gate is shut");
@@ -261,7 +261,10 @@ static unsigned int aftermath(uint64_t committed)
 	for (int i = 0; i < 3; i++)
 		write_one(i);
 	total = run_attempted(&run) - known - committed;
-	/* The victim may have held the fallback ring's lock: then the others' events drop. */
+	/*
+	 * The victim may have been killed with the fallback ring's lock held, so the writes above
+	 * were dropped. Release the lock.
+	 */
 	at_fallback_forked();
 	if (left != total || total > 1) {
 		ktap_fail("the difference is %lld, and %lld after others wrote", (long long)left,

@@ -7,7 +7,7 @@
 
 #include "run.h"
 
-/* The provider of the module's sessions, which this process must be. */
+/* The name that the calling process must register: the sessions of the tests record it. */
 #define STEP_PROVIDER	"step"
 
 /*

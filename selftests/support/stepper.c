@@ -98,8 +98,8 @@ void stepper_step(pid_t pid)
 }
 
 /*
- * Runs to a breakpoint, which is in memory that this process shares. No other thread of either
- * process runs the code meanwhile.
+ * Sets a breakpoint at @address. The traced process and this one share their memory, so no other
+ * thread of either process may run the code at @address meanwhile.
  */
 bool stepper_run_to(pid_t pid, uint64_t address)
 {

@@ -2,8 +2,8 @@
 #
 # Tests of the control library and of the command
 #
-# They run in the test machine, except test_control, test_listings, test_status and test_quota,
-# which fake the kernel's answers, test_json and test_names.
+# test_sessions and the scripts' programs run in the test machine. The other test_* need no module:
+# see native() in selftests/tools/run.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd

@@ -12,10 +12,10 @@ here=$(cd "${0%/*}" && pwd)
 . "$here/lib.sh"
 scratch
 
-# compare FILE...: print "COMPARED NEAR FAR WITHOUT SCOPES", which are numbers of durations. The
-# scheduler counts the program's CPU time until it reads its clock, shortly before the switch is
-# recorded. If a virtual machine stops in between, both times differ by milliseconds. So some times
-# of the recorder are far from those of the program.
+# compare FILE...: print "COMPARED NEAR FAR WITHOUT SCOPES", which are numbers of durations. At a
+# switch, the scheduler reads the clock for the program's CPU time shortly before the module records
+# the switch. If a virtual machine pauses in between, the CPU times of the program and the recorder
+# differ by milliseconds. Such durations are FAR.
 compare() { # FILE...
 	local f
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program to record: its durations "outer" and "inner" have the CPU time that the program has
- * measured in them, its scopes have none. Each turn of a thread is an operation.
+ * A program to record. Each duration "outer" and "inner" has the argument "measured": the CPU time
+ * that the program itself measured within the duration. The scopes have no such argument. Each turn
+ * of a thread is an operation.
  *
  * usage: cputimes [TURNS]
  */

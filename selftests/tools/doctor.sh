@@ -29,8 +29,8 @@ remedy() { # NAME TEXT
 	finding "$1" remedy "$2"
 }
 
-# examine NAME... [-- COMMAND...]: exactly these findings say that nothing can be recorded, and each
-# has a remedy
+# examine NAME... [-- COMMAND...]: run the doctor by COMMAND. Check that exactly the findings NAME
+# fail, that each of them has a remedy, and that the doctor says that nothing can be recorded.
 examine() {
 	local names=
 

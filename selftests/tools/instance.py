@@ -101,7 +101,7 @@ def main():
                       default=None) for pid in everything}
     wrong += [f'{pid}: no event' for pid in everything if first[pid] is None]
     for (tid, name), theirs in instance.items():
-        # Times of TEXT are cut to microseconds.
+        # TEXT has truncated times (us): an event with a time after first[tid] is certainly later.
         if first.get(tid) is not None and (tid, name) not in trace and name != 'sys_enter' and \
                 any(first[tid] < time < end_of(instance, tid) for time, _, _ in theirs):
             wrong.append(f'{tid}: no event {name}')

@@ -155,7 +155,7 @@ class Machine:
         if not running:
             return
         tid = self.rnd.choice(running)
-        # The thread runs on after the wakeup, so another wakeup ends its next sleep.
+        # The thread acts after the wakeup, so the wakeup can no longer end its next sleep.
         self.woken.discard(tid)
         what = self.rnd.randrange(8)
         if what == 0:

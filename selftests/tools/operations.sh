@@ -102,7 +102,7 @@ begin "G85_related_threads_are_two_wakeups_away"
 check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
 from machine import ASYNC_BEGIN, ASYNC_END, event, head, switch, thread, wakeup
 
-# at, woken thread, waker: 101 works; each waker is on a CPU of its own.
+# Columns: time, woken thread, waker. Thread 101 works; each waker has its own CPU.
 wakes = [
     (900, 101, 107),    # before the operation
     (1050, 104, 105),   # distance 3: before 104 wakes 103, but too far
@@ -215,7 +215,8 @@ server=$(grep -l "handle" two.*.fxt)
 check logs report "$server" logs
 check "3 logs of the client's traces" [ "$(all 'map(.message | sub("of trace "; "")) | join(" ")')" = \
 	"$(sed -n 's/^client: trace \([0-9a-f]*\) .*/\1/p' said | tr '\n' ' ' | sed 's/ $//')" ]
-# The client's operation begins in the other file, but its child in this file has its id.
+# The client's operation is in the other file. The server's operation in this file names it as its
+# parent.
 check tree report "$server" tree "${call#* }"
 check "the child is found" [ "$(all 'map("\(.depth) \(.what | sub("^ +"; ""))") | .[0:2] | join(", ")')" = \
 	"0 ?, 1 rpc/handle" ]

@@ -4,9 +4,9 @@
  *
  * usage: provider [THREADS [TURNS [MICROSECONDS [STATUS [TURN [FLOOD]]]]]]
  *
- * A turn is an async operation and an instant, then a sleep of MICROSECONDS. At TURN each thread
- * raises the alert "late"; before it, FLOOD alerts "noise", and another one when alerts are
- * accepted again. Exits with STATUS.
+ * A turn is an async operation and an instant, then a sleep of MICROSECONDS. In turn number TURN,
+ * each thread raises FLOOD alerts "noise" and then the alert "late". If FLOOD is not 0, it raises
+ * one more "noise" after 200 ms, when alerts are accepted again. Exits with STATUS.
  * Events: 3 * THREADS * TURNS, 2 of 3 in the category "http", the others in "disk".
  */
 #include <pthread.h>

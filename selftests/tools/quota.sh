@@ -18,8 +18,8 @@ echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
 mkdir -p $cgroup/inner
 echo "20000 100000" >$cgroup/cpu.max
 
-# burn OPTION...: record a program that needs ten times its quota. The recorder knows of throttling
-# only from the moment on at which it finds the process, which may be late on a busy machine.
+# burn OPTION...: record a program that needs ten times its quota. The recorder counts throttling
+# only after it has found the process. On a busy machine, this takes a while.
 burn() {
 	"$AT" record --json "$@" -- \
 		sh -c 'echo $$ >'$cgroup'/inner/cgroup.procs && exec "$0" 200' "$BURN"
@@ -96,7 +96,8 @@ until rmdir $cgroup/inner 2>err; do
 done
 end
 
-# Only the last period is known: nothing reads the counts before the snapshot.
+# Nothing reads the throttling counts before the snapshot. So the snapshot knows the times of the
+# last period only.
 begin "snapshot has throttling of the last period"
 mkdir $cgroup/inner
 echo "20000 100000" >$cgroup/cpu.max

@@ -79,7 +79,7 @@ class Thread:
             self.state, self.why = before, None
             self.first_sign(ns)
         if self.state == "asleep or not":
-            # If it came back without a wakeup, it was woken as it left its CPU.
+            # If the thread came back without a wakeup, it was woken while it left its CPU.
             self.state, self.why = before, self.why if before == "blocked" else "woken"
             self.late = before == "runnable"
         if self.state == "unknown":
@@ -123,7 +123,7 @@ class Thread:
     def event(self, ns):
         """It runs, and did not sleep after earlier wakeups."""
         self.follow(ns)
-        # A duration that begins with the trace may have begun earlier.
+        # A begin at the trace's begin may stand for an earlier one: skip it.
         if self.state is None and self.seen is None and ns > BEGIN:
             self.seen = ns
         if self.state == "unknown":

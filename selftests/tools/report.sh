@@ -106,7 +106,8 @@ for pair in "hello.fxt server.fxt" "server.fxt hello.fxt" "hello.fxt hello.fxt";
 done
 end
 
-# recount FILE WHAT...: the reports agree with the records of random machines
+# recount REPORT...: recount.py computes each REPORT from the records of random machines, and
+# asynctrace must have the same result
 recount() {
 	local what
 
@@ -295,7 +296,7 @@ check "all are of the category" [ -s out ]
 end
 
 begin "empty_answers_say_what_chose_nothing"
-# empty OPTIONS: the answer has no row, and the message names the options.
+# empty OPTIONS [NAMES]: the report has no row, and the message names the options
 empty() {
 	check "$1" report --json $1 hello.fxt
 	check "$1: empty" [ ! -s out ]

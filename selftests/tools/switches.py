@@ -5,9 +5,9 @@
 # sched:sched_switch, both must have the same switches: from which thread, to which thread, and
 # whether the first one sleeps. Prints differences and fails if not.
 #
-# The times differ by what runs between the two probes. In an emulated machine this may be any time,
-# so the median is printed. If the machine's clock counts instructions, no distance may be longer
-# than LIMIT nanoseconds.
+# The two times of a switch differ by the code that runs between the two probes. An emulated machine
+# may need any time for it, so the median is printed. If the machine's clock counts instructions, no
+# distance may be longer than LIMIT nanoseconds.
 import json
 import statistics
 import subprocess

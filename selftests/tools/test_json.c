@@ -15,7 +15,7 @@
 
 #include "tool.h"
 
-/* Replaces the function of common.c, which needs more than this test. */
+/* Replaces the function of common.c, which would need files that this test does not link. */
 void tool_error(const char *fmt, ...)
 {
 	(void)fmt;

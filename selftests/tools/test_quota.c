@@ -28,7 +28,7 @@ static uint64_t now(void)
 	return time_now;
 }
 
-/* --- the tree -------------------------------------------------------------------- */
+/* --- the tree of files ----------------------------------------------------------- */
 
 static int set_up(void **state)
 {
@@ -247,7 +247,10 @@ static void growth_begins_a_period_before_the_reading(void **state)
 	quotas_free(q);
 }
 
-/* The rings of a session that is attached later have records from before the watch. */
+/*
+ * A recorder may attach to a session that runs already: the rings then have records from before the
+ * watch.
+ */
 static void growth_begins_a_period_before_the_watch(void **state)
 {
 	struct quotas *q;
@@ -308,7 +311,7 @@ static void moved_process_leaves_its_old_cgroup(void **state)
 	quotas_free(q);
 }
 
-/* The recorder repeats its list of processes between two readings. */
+/* The recorder lists processes again between two readings, and then repeats quotas_watch(). */
 static void repeated_watch_loses_no_growth(void **state)
 {
 	struct growths g;

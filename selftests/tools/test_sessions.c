@@ -219,7 +219,7 @@ static void session_over_memory_limit_gets_arithmetic(void **state)
 	(void)state;
 	assert_int_equal(at_info(ctl, &info), 0);
 	o.ring_size = ASYNCTRACE_RING_MAX;
-	/* The limit includes rings of a provider that may register later. They exceed it here. */
+	/* The kernel's scheduling rings count for the limit, and alone exceed it here. */
 	assert_true(info.memory_limit < info.online_cpus * o.ring_size);
 	o.sched = ASYNCTRACE_SCHED_TARGETS;
 	err = at_session_create(ctl, &o, &id);

@@ -150,7 +150,7 @@ read -r pid read accept futex epoll spin <ids.txt
 check "file" valid t.fxt
 check "rows" rows t.fxt
 for tid in $read $accept $futex $epoll; do
-	# It sleeps until the program ends.
+	# Each of these threads sleeps until the program ends.
 	check "sleeps" [ "$(row $tid '.blocked_ns > .observed_ns / 2')" = true ]
 done
 end

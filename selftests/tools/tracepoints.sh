@@ -172,7 +172,8 @@ echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 mkdir $group
 echo 48M >$group/memory.max
 dd if=/dev/zero of=/scratch/f bs=1M count=128 conv=fsync 2>/dev/null
-# Pages in the cache would not be charged to the group.
+# Drop the file from the page cache, because pages that are there already are not charged to the
+# group.
 echo 3 >/proc/sys/vm/drop_caches
 open_own vmscan compaction
 check record status 0 "$AT" record --json -o t.fxt -b 16M -k reclaim -- sh -c 'echo $$ >pid
@@ -197,8 +198,8 @@ check validate valid t.fxt
 check "same events" python3 "$here/instance.py" "$AT" t.fxt own -- cpu_idle
 end
 
-# A program whose thread of CPU N makes N + 1 times 20000 system calls. It then writes to the file
-# "written" how many events the recorder's instance has counted on each CPU.
+# A program that makes (N + 1) * 20000 system calls in a thread on each CPU N. It then writes to the
+# file "written" how many events the recorder's instance has counted on each CPU.
 pinned='import glob, os, threading
 cpus = sorted(os.sched_getaffinity(0))
 def work(cpu):

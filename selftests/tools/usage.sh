@@ -134,7 +134,7 @@ check "asynctrace" status 0 "$AT" --help
 check "its examples" eval "sed '1,/^Examples:/d' out | grep -q '^  asynctrace '"
 end
 
-# The device exists only with the module, which cli.sh tests.
+# Without the module there is no device. cli.sh tests the command with the module.
 if [ ! -e /dev/asynctrace ]; then
 	begin "record_without_module_names_asynctrace_out"
 	check record status 125 "$AT" record -o x.fxt -- echo ran

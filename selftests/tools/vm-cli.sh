@@ -107,8 +107,8 @@ umount small
 end
 
 begin "a real file system that fills up"
-# Fill the disk, with root's reserve, except about 64 KiB. Blocks that ext4 keeps for itself count
-# as free.
+# Fill the disk, including root's reserve, except about 64 KiB. Let dd fill the last 32 MiB, because
+# stat also counts blocks as free that ext4 keeps for itself.
 fallocate -l $(($(stat -f -c '%f * %S' /scratch) - 33554432)) /scratch/ballast
 dd if=/dev/zero of=/scratch/ballast2 bs=64K 2>/dev/null
 truncate -s -64K /scratch/ballast2
@@ -169,7 +169,7 @@ check "the recorder" [ $? = 0 ]
 check "switches of CPU 1" grep -q ' cpu 1 switch ' dump
 end
 
-# of_cpu1 FIELD: print the number FIELD of CPU 1's scheduling ring, by status
+# of_cpu1 FIELD: print FIELD of CPU 1's scheduling ring from the output of asynctrace status
 of_cpu1() {
 	"$AT" status --json | python3 -c 'import json, sys
 rings = json.load(sys.stdin)["sessions"][0]["rings"]

@@ -12,7 +12,7 @@ scratch
 trap 'TERMINAL kill-server 2>/dev/null; rm -rf "$work"' EXIT
 export AT
 
-# 5 ms are in a bucket that ends with 5.111807.
+# The histogram shows 5 ms as the end of its bucket, which is 5.111807 ms.
 numbers='    5\.112    5\.112   10\.000 59\.4 19\.8 19\.8  1\.0  0\.0'
 
 begin "screen_of_a_pipe_shows_exact_numbers"
@@ -70,7 +70,8 @@ check "all again" soon shows "t/order"
 end
 
 begin "s_sorts_by_the_next_column"
-# order: at most 10 ms in 100 operations; parcel: 11 ms in one
+# Sorting by p50 puts parcel first: its only operation takes 11 ms. All 100 operations of order take
+# at most 10 ms.
 keys s
 check "name of the column" soon shows "by p50"
 check "the largest first" soon eval 'pane; grep -m1 "^t/" pane | grep -q parcel'

@@ -103,7 +103,7 @@ static ssize_t take_words(void *arg, const void *buf, size_t len)
 	return len;
 }
 
-/* Puts an operation that thread 101 works on for 500 ns and, if @end, ends. */
+/* Puts the begin of an operation and thread 101's work on it. @end: also the end, after 500 ns */
 static void work(struct stream *s, uint64_t id, bool end)
 {
 	struct words b = { 0 };

@@ -186,7 +186,7 @@ static void enclosing_duration_is_held_for(void **state)
 	live_read_until(&l, 100 * S, 30);
 	assert_int_equal(live_settle(&l, 100 * S + HOLD_MIN - 1), 0);
 	trace_free(&t);
-	/* A complete duration is written when it ends. */
+	/* The record of the enclosing duration comes last, because it is written when it ends. */
 	put_duration(&t, 8, 40, 1, "work");
 	assert_int_equal(live_record(&l, &t.of[0]), 0);
 	live_read_until(&l, 101 * S, 40);

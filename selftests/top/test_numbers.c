@@ -278,7 +278,7 @@ static void long_durations_lengthen_the_delay(void **state)
 	assert_int_equal(hold_ns(h), 5 * S);
 	hold_duration(h, UINT64_MAX);
 	assert_int_equal(hold_ns(h), HOLD_MAX);
-	/* A duration counts for one to two periods of HOLD_MEMORY. */
+	/* A duration lengthens the delay until one to two periods of HOLD_MEMORY have passed. */
 	hold_sample(h, 100 * S + HOLD_MEMORY, 2);
 	assert_int_equal(hold_ns(h), HOLD_MAX);
 	hold_sample(h, 100 * S + 2 * HOLD_MEMORY, 3);

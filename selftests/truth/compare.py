@@ -39,8 +39,8 @@ def waits(want, op):
     blocked = [r for r in op["intervals"] if r["state"] == "blocked"
                and tid(r["thread"]) == want["thread"]]
     rows = [r for r in blocked if r.get("duration") == want["duration"]]
-    # Before it slept the thread may have waited for a CPU. After a loss the record with the
-    # duration may be missing.
+    # The thread may have slept for less than planned, because it waited for a CPU first. After a
+    # loss, the record that shows the duration may be missing.
     open_to_doubt = op["running_ns"] + op["runnable_ns"] + op["unknown_ns"]
     if op["unknown_ns"]:
         open_to_doubt += total([r for r in blocked if r.get("inferred") and "duration" not in r])
@@ -48,8 +48,9 @@ def waits(want, op):
         yield f"blocked {total(rows)}, less than it had to wait: {want['asleep_ns']}"
     if total(rows) > want["spent_ns"] + SLACK:
         yield f"blocked {total(rows)}, more than the call took: {want['spent_ns']}"
-    # A short wait may be over before the thread sleeps. A thread that was woken may have to wait
-    # for a page of its code; that wait is much shorter than the one that the scene causes.
+    # There may be no row, because a short wait may be over before the thread sleeps. Check the
+    # longest row: a thread that was woken may also have waited for a page of its code, but not as
+    # long as the scene made it wait.
     if rows and not op["unknown_ns"]:
         longest = max(rows, key=lambda row: row["to_ns"] - row["from_ns"])
         if not is_right(want, longest, op):

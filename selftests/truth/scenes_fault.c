@@ -47,7 +47,7 @@ static uint64_t touch(const volatile char *pages, size_t nr, uint64_t *spent)
 	return id;
 }
 
-/* Opens a file whose pages are only on the disk. */
+/* Creates a file whose pages are on the disk, but not in memory. Returns a descriptor. */
 static int uncached_file(size_t size)
 {
 	char path[256], *content = calloc(1, size);
@@ -63,7 +63,10 @@ static int uncached_file(size_t size)
 	return fd;
 }
 
-/* Returns true if the thread slept; a fast disk needs no sleep. */
+/*
+ * Touches pages of a file that only the disk has. Returns true if the thread slept meanwhile. With
+ * a fast disk it may not sleep.
+ */
 static bool touch_file(void)
 {
 	const size_t nr = rnd(PAGES / 2, PAGES), size = nr * page_size();

@@ -133,11 +133,11 @@ static void *spins(void *arg)
 	return NULL;
 }
 
-/* The times at which a thread was off its CPU, as far as it can tell */
+/* Upper bound of the time that a thread was off its CPU, measured by the thread itself */
 struct absence {
 	long switches;	/* switches of the thread so far */
 	uint64_t from;	/* right before @switches was read */
-	uint64_t ns;	/* sum of the times in which @switches grew */
+	uint64_t ns;	/* total of the intervals between look() calls in which @switches grew */
 };
 
 static void look(struct absence *a)
@@ -153,11 +153,12 @@ static void look(struct absence *a)
 }
 
 /*
- * Both threads are on one CPU. So while the one spins, the other is runnable behind it, for at
- * least half of the CPU time that the first one uses meanwhile. Only half is demanded, because a
- * virtual CPU may stand still between the time that the kernel accounts from and the time of the
- * record. The time is at most that of the delayed thread's absence. Its CPU time does not give a
- * bound, for the same reason.
+ * Both threads are on CPU 0, so the delayed thread is runnable behind the spinner. The trace must
+ * show this for at least half of the spinner's CPU time, and for at most the time in
+ * struct absence.
+ *
+ * A virtual CPU may stand still between the time that the kernel accounts from and the time of the
+ * record. So only half is required, and CPU times give no upper bound.
  */
 static void *is_delayed(void *arg)
 {

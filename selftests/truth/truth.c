@@ -5,10 +5,9 @@
  *	truth SEED PLAN DIRECTORY [noise]
  *
  * Runs each scene once, in an order and with durations by SEED. Writes to PLAN what asynctrace why
- * must find: a JSON object per line, for one operation each. The
- * program measures all times by CLOCK_BOOTTIME, because an emulated CPU has no constant speed.
- * DIRECTORY is on a disk. noise: the parent process is the recorder; stop the recorder again and
- * again, and fill its ring meanwhile.
+ * must find: a JSON object per line, for one operation each. The program measures all times by
+ * CLOCK_BOOTTIME, because an emulated CPU has no constant speed. DIRECTORY is on a disk. noise: the
+ * parent process is the recorder; stop it again and again, and fill its ring while it is stopped.
  */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The scenes of truth and what they share. Times are nanoseconds of CLOCK_BOOTTIME. */
+/* The scenes of the program truth, and their helpers. Times are nanoseconds of CLOCK_BOOTTIME. */
 #ifndef TRUTH_H
 #define TRUTH_H
 
@@ -51,8 +51,8 @@ void servers_start(void);
 void servers_stop(void);
 
 /*
- * Start two threads that switch as fast as they can. In bursts the recorder is stopped, so that
- * records are lost on each kernel.
+ * noise_start() starts two threads that wake each other in bursts. The recorder is stopped during
+ * each burst, so that each burst overflows a small ring.
  */
 void noise_start(pid_t recorder);
 void noise_stop(void);

@@ -39,7 +39,7 @@ struct raw_nl *be_nobody(void)
 	return &looking;
 }
 
-/* --- states; most of them begin with another state ----------------------------- */
+/* --- states; most functions bring about another state first ---------------------- */
 
 void nothing(void)
 {

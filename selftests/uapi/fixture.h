@@ -27,7 +27,7 @@ extern int session;
 /* Gives up root's rights, if the process has them, and returns a socket that only queries. */
 struct raw_nl *be_nobody(void);
 
-/* --- states; most of them begin with another state ------------------------------- */
+/* --- states; most functions bring about another state first ---------------------- */
 
 void nothing(void);
 

@@ -26,7 +26,10 @@ static int execute(void *arg)
 	_exit(1);
 }
 
-/* A child of vfork(2) shares the memory until it executes a program, so it gets a cell. */
+/*
+ * A child of vfork(2) shares the memory of its parent, so it can get a cell. When the child
+ * executes a program, the cell must become free.
+ */
 static void cells_of_executed_children_come_back(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
@@ -44,7 +47,10 @@ static void cells_of_executed_children_come_back(void)
 		if (cell > most)
 			most = cell;
 	}
-	/* The kernel looks for threads that have left when 64 threads have needed a cell. */
+	/*
+	 * The kernel takes cells back when none is free and at least 64 threads have needed one
+	 * since it last did so.
+	 */
 	EXPECT(most <= 128);
 	for (int i = 0; i < SPAWNED; i++) {
 		kill(pids[i], SIGKILL);

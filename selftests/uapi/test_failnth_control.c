@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests of the netlink family, and those that ioctl(2) can make, in each state that matters,
- * with each allocation failing once
+ * Requests by netlink and ioctl(2). Each request is made in each relevant state of the session and
+ * the provider, and repeated so that each of its allocations fails once.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -38,7 +38,7 @@ static void *read_on(void *arg)
 	return NULL;
 }
 
-/* A refused allocation must not disturb the reader. */
+/* A reader runs during the requests, because an allocation that fails must not disturb it. */
 static void ready_and_read(void)
 {
 	ready_circular();
@@ -409,8 +409,8 @@ static int subscribe_to_none(void)
 }
 
 /*
- * Tests that the subscription is in effect. @refused does not matter: fail_every() repeats a
- * request whose answer was lost.
+ * Tests that the subscription is in effect. It is, even if @refused: fail_every() repeats a request
+ * whose answer was lost.
  */
 static void told(bool refused)
 {

@@ -46,14 +46,14 @@ static void started_and_told(void)
 	NEED(!notification_subscribe(&nl, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
 }
 
-/* Touch another page of the area: allocations of page tables do not belong to the operation. */
+/* Touch another page of the area first, so that the tested operation allocates no page tables. */
 static void started_and_touched(void)
 {
 	started_as(ASYNCTRACE_MODE_CIRCULAR);
 	raw_ring(&p, 0)[STRIDE / 8 - 1] = 1;
 }
 
-/* A session must have been started, because only then the control page says where the rings are. */
+/* Start the session first: only then does the control page say where the rings are. */
 static void stopped(void)
 {
 	started();
@@ -304,7 +304,7 @@ static void refused_or_not(bool refused)
 	EXPECT(refused || !closed);
 }
 
-/* A provider without a page for names interns none. */
+/* Without memory for a page of names, durable_words must keep the provider from using the page. */
 static void names_or_not(bool refused)
 {
 	volatile char *byte = (char *)(p.rw + p.control->durable + 4096);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threads for which there is no memory: scheduling that is not recorded is counted. Sessions for
- * which there is no memory: their owner is not charged
+ * Threads for which the module has no memory: it must count their scheduling that it does not
+ * record. Sessions for which it has no memory: it must not charge their owner.
  *
  * Needs a kernel with fault injection.
  */
@@ -138,7 +138,7 @@ static void threads_without_memory_are_counted_once(void)
 	ended();
 }
 
-/* --- a thread of the provider's memory, but of another process --------------------- */
+/* --- a thread that shares the provider's memory, but is of another process --------- */
 
 /* The child's results, in shared memory */
 static struct {
@@ -285,7 +285,9 @@ static int init_without_memory(void *arg)
 	}
 	printf("# %d failures\n", n - 1);
 	SO(n > 1 && n < MOST);
-	/* The limit is what the test assumes. */
+	/*
+	 * Check what the test relies on: the limit has no room for a second session of this size.
+	 */
 	SO(init_another(ring) == -ENOSPC);
 	return 0;
 }

@@ -173,7 +173,7 @@ static uint32_t make_session(const char *name, bool lists)
 	return raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_ID);
 }
 
-/* Returns the expected answer about the session of put_lists() if its categories have @mark. */
+/* Returns the lists that put_lists() makes, as a reply should have them. @mark: in categories */
 static char *whole(char mark)
 {
 	static char text[sizeof(said.text)];
@@ -207,7 +207,7 @@ static void end(void)
 	raw_nl_close(&nl);
 }
 
-/* The last dump had everything of the session, and nothing twice. */
+/* Checks that the last dump had each item of the session exactly once. */
 static void is_whole(char mark)
 {
 	EXPECT(!strcmp(said.text, whole(mark)));

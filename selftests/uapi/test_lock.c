@@ -16,7 +16,7 @@
 
 static struct raw_nl nl;
 
-/* Microseconds for which a request holds its session's lock before it begins */
+/* Delay of a request after it has taken its session's lock, microseconds */
 #define HELD_KNOB	"/sys/kernel/debug/asynctrace/delay_lock"
 #define HELD_US		"3000000"
 /* Microseconds that unmapping a provider's pages takes */
@@ -65,7 +65,10 @@ static void foreign_socket_is_closed_at_once(void)
 
 	NEED(!access(HELD_KNOB, W_OK));
 	NEED(!raw_nl_open(&nl) && !raw_provider(&p, "slow", STRIDE));
-	/* A port may fall into the same hash bucket as the port of nl: try three. */
+	/*
+	 * A socket whose port has the same hash as the port of nl may have to wait. So one of three
+	 * ports must be quick.
+	 */
 	for (unsigned int port = 1u << 30; port < (1u << 30) + 3 && !quick; port++)
 		quick = closed_meanwhile(port);
 	EXPECT(quick);

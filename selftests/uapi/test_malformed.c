@@ -20,7 +20,7 @@ static int session, fresh, registered;
 static uint64_t fresh_cookie, registered_cookie;
 static unsigned int tried;
 
-/* Attributes that an operation needs, which the spec cannot express */
+/* Attributes that each operation requires; the spec cannot mark attributes as required */
 static const struct {
 	uint8_t cmd;
 	uint16_t types[3];
@@ -51,7 +51,7 @@ static const uint16_t *needs(uint8_t cmd)
 	return nothing;
 }
 
-/* 6.1 does not pass on the text of a dump that is refused at its start. */
+/* Do dumps report why they fail? Linux 6.1 drops the reason if a dump fails at its start. */
 static bool dumps_explain(void)
 {
 	struct utsname u;
@@ -174,7 +174,7 @@ static void malformed_number(const struct spec_attr *nest, const struct spec_att
 		value[0] = ~0ULL;
 		with(nest, a, 0, a->size, value, "all ones");
 	}
-	/* A smallest value above 1 belongs to a size in bytes, which is a power of two. */
+	/* Only sizes in bytes have a minimum above 1, and each size must be a power of two. */
 	if (a->min > 1) {
 		value[0] = a->min + 1;
 		with(nest, a, 0, a->size, value, "no power of two");

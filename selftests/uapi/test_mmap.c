@@ -133,7 +133,10 @@ static void read_write_area_is_mapped_once_and_whole(void)
 	EXPECT_IS(map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE, p.fd, offset), -EINVAL);
 	EXPECT_IS(map(size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED, p.fd, offset),
 		  -EINVAL);
-	/* File offsets in the device's inode, which belong to the next provider and to this one */
+	/*
+	 * Offsets far beyond the areas, with the ids of the next provider and of this one in the
+	 * high bits. Each provider has an address space of its own, so they have no meaning.
+	 */
 	EXPECT_IS(map(4096, PROT_READ, MAP_SHARED, p.fd, (off_t)(p.id + 1) << 43), -EINVAL);
 	EXPECT_IS(map(size, PROT_READ | PROT_WRITE, MAP_SHARED, p.fd,
 		      ((off_t)p.id << 43) + offset), -EINVAL);
@@ -203,11 +206,14 @@ static void untouched_pages_are_never_populated(void)
 	void *at;
 	char byte;
 
-	/* A provider registers without a mapping, so that the test can map it by MAP_POPULATE. */
+	/*
+	 * raw_provider() maps the read-write area, but the test must map it by MAP_POPULATE. So use
+	 * this provider only to learn the area's size.
+	 */
 	NEED(!raw_provider(&q, "mapped", STRIDE));
 	munmap(q.rw, q.rw_size);
 	close(q.fd);
-	/* The first provider ends a moment later. It must not be in the session. */
+	/* Wait until this provider has ended, because the session must not record it. */
 	usleep(100000);
 	q.fd = raw_open();
 	NEED(q.fd >= 0 && raw_register(q.fd, "mapped", STRIDE) > 0);
@@ -324,7 +330,7 @@ static int child_writes(void *arg)
 	uint32_t gate = q->control->gate;
 	volatile uint64_t *ring = raw_ring(q, 0);
 
-	/* The child's control page is another one: its layout is all 0. */
+	/* The child sees another page instead of the control page: all zeros except the gate. */
 	if (gate != ASYNCTRACE_GATE_ATTACH || q->control->headers || q->control->magic)
 		return 1;
 	for (size_t i = 0; i < q->rw_size; i += 4096)
@@ -372,7 +378,7 @@ static bool gone_soon(int id)
 	return !listed(id);
 }
 
-/* The mapping stays and shows the sink. */
+/* A provider ends when its read-write area is unmapped or replaced by another mapping. */
 static void a_provider_ends_with_its_mapping(void)
 {
 	begin();

@@ -49,7 +49,10 @@ static void leave_group(void)
 	raw_put(GROUP "/memory.max", "max");
 }
 
-/* Bytes charged to the group, up to half a megabyte too many: each CPU charges some in advance */
+/*
+ * Returns the bytes charged to the group. These may be half a megabyte more than are in use,
+ * because each CPU charges some in advance.
+ */
 static long long used(void)
 {
 	int fd = open(GROUP "/memory.current", O_RDONLY | O_CLOEXEC);
@@ -220,8 +223,8 @@ static void claimed_names_take_no_memory(void)
 }
 
 /*
- * Returns a reader of an ended session, which is charged to a group that gets no more memory. A CPU
- * may have charged some in advance, but less than all names take.
+ * Returns a reader of an ended session that is charged to a group which gets no more memory. If a
+ * CPU has charged some bytes to the group in advance, they are not enough for all names.
  */
 static int session_of_the_poor(void)
 {

@@ -47,7 +47,7 @@ static struct shared {
 	int provider;		/* id of the provider inside */
 	int tid;		/* id of its thread, inside */
 	int outside_pid;
-	int64_t ahead;		/* nanoseconds; 0: this kernel has no time namespaces */
+	int64_t ahead;		/* AHEAD in ns; 0: this kernel has no time namespaces */
 } *shared;
 
 /* --- reading a session ------------------------------------------------------------- */

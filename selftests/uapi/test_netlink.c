@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests with wrong attributes: the errno, the attribute that the extended ack blames or misses,
- * and a text, each time
+ * Requests with wrong or missing attributes. The tests check the errno, and that the extended ack
+ * names the attribute and has a text.
  */
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 static struct raw_nl nl;
 static struct nlmsghdr *req;
 
-/* 6.1 does not pass on the text of a dump that is refused at its start. */
+/* Do dumps report why they fail? Linux 6.1 drops the reason if a dump fails at its start. */
 static bool dumps_explain(void)
 {
 	struct utsname u;
@@ -248,7 +248,7 @@ static void foreign_attributes_are_blamed(void)
 	REQUEST(PROVIDER_REGISTER);
 	U32(PROVIDER_PID, 1);
 	REFUSED(-EINVAL, ASYNCTRACE_A_PROVIDER_PID);
-	/* Bytes behind the attributes are too few for an attribute. */
+	/* Append 3 bytes to the attributes: too few for another attribute. */
 	REQUEST(SESSION_START);
 	U32(SESSION_ID, 1);
 	req->nlmsg_len += 3;

@@ -60,7 +60,7 @@ static int alert(int fd, const char *name)
 #define OF_PROVIDER	(HAS(KINDS) | HAS(PROVIDER) | HAS(NAME) | HAS(PID) | HAS(UID))
 #define OF_SESSION	(HAS(KINDS) | HAS(SESSION) | HAS(NAME))
 
-/* --- what arrives ------------------------------------------------------------- */
+/* --- kinds and contents of notifications -------------------------------------- */
 
 static void every_kind_arrives_in_order(void)
 {

@@ -263,7 +263,7 @@ static int seen_by(const struct who *who, const struct who *providers, unsigned 
 
 /* --- sessions -------------------------------------------------------------------------- */
 
-/* Creates a session and sends its id. It ends with this process. */
+/* Creates a session, writes its id to @made and waits. The session ends with this process. */
 static int have_session(const struct who *who, int made)
 {
 	char byte;
@@ -386,7 +386,10 @@ static void I6_process_with_more_capabilities_is_hidden(void)
 	EXPECT_IS(SEEN_BY(&roots[2], roots), 0xf);
 }
 
-/* A user can have a program with more rights write to the user's socket. */
+/*
+ * The capabilities of the sender alone must not suffice. Otherwise a user could open a socket and
+ * pass it to a privileged program that writes to it.
+ */
 static void I6_capabilities_of_opener_and_sender_count(void)
 {
 	EXPECT_IS(seen_through(&roots[1], true, roots, 4), 1);
@@ -413,7 +416,7 @@ static void namespace_hides_sessions_outside_of_it(void)
 	EXPECT_IS(reading_as(&nobody, &nobody), 0);
 	EXPECT_IS(reading_as(&contained, &nobody), -ENOENT);
 	EXPECT_IS(reading_as(&given, &nobody), -ENOENT);
-	/* Test a process in a namespace of its own. */
+	/* The reader and the owner of the session each create their own namespace. */
 	EXPECT_IS(reading_as(&contained, &contained), -ENOENT);
 	EXPECT_IS(reading_as(&nobody, &contained), 0);
 	EXPECT_IS(reading_as(&nobody, &given), -ENOENT);

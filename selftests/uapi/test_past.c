@@ -134,7 +134,7 @@ static void thread_ended_while_stopped_is_forgotten(void)
 	end_with_provider(&p);
 }
 
-/* A provider keeps slots of so many ended threads. */
+/* Number of ended threads whose slots a provider keeps */
 #define SLOTS_KEPT	4096
 
 static void *slot_thread(void *p)
@@ -315,7 +315,7 @@ static void I19_read_rings_are_freed(void)
 	const int turns = 200;
 
 	NEED(come_and_go() > 0 && !read_all(fd));
-	/* All providers of this test and of earlier tests are freed after a while. */
+	/* Wait until all providers of this test and of earlier tests have been freed. */
 	EXPECT_IS(areas_left(), 0);
 	for (int i = 0; i < turns; i++)
 		NEED(come_and_go() > 0);

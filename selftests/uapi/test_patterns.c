@@ -120,7 +120,7 @@ static int as_one_of_two(void *arg)
 	SO(!raw_nl_open(&nl) && !register_all());
 	SO(!compare(1));
 	SO(write(ends[1], "x", 1) == 1);
-	/* The child lives until root has compared. */
+	/* Keep this user's providers until root has called compare(). */
 	close(ends[3]);
 	SO(read(ends[2], &byte, 1) == 0);
 	return 0;

@@ -59,7 +59,7 @@ static unsigned int seed;
 
 #define UNKNOWN	256
 
-/* --- what arrives ---------------------------------------------------------------- */
+/* --- what a reader receives ------------------------------------------------------ */
 
 /**
  * struct catch - what one reader got
@@ -166,7 +166,10 @@ static void scheduling(struct catch *c, const uint64_t *w, unsigned int n)
 
 		if (w[0] >> 60 == ASYNCTRACE_FXT_SCHED_WAKEUP) {
 			c->wakeups++;
-			/* The woken thread must be the user's. */
+			/*
+			 * A wakeup must name a thread of the user. If it says OTHER, the session
+			 * reports too much.
+			 */
 			if (id(c, w[2]))
 				c->ids++;
 			if (words > 5)
@@ -524,7 +527,10 @@ static int look_as_root(void *arg)
 	if (look(arg))
 		return 1;
 	SO(by_read.words && by_asking.words && by_notifications.words);
-	/* Root's reader must find all of it. */
+	/*
+	 * Root's reader must find foreign thread ids. Otherwise the check of the user's readers
+	 * proves nothing.
+	 */
 	SO(by_read.ids);
 	return 0;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process of a provider runs another program while the provider goes on: a child of clone(2)
- * keeps the provider's memory, or such a child runs the program
+ * A process that shares a provider's memory runs another program while the provider lives on
+ *
+ * Either the process that registered runs the program, and a child of clone(2) keeps the memory.
+ * Or such a child runs the program.
  *
  * The program may have more rights than its user. It is no part of the provider: the provider's
  * owner must not learn its activity or its name.
@@ -101,7 +103,7 @@ static int run_one(void *arg)
 	device = p.fd;
 	close(gone_on[1]);
 	close(go_on[1]);
-	/* The child has descriptors of its own, so that exec closes the others. */
+	/* Without CLONE_FILES, exec closes only the descriptors of the process that calls it. */
 	pid = clone(child ? be_traced_and_run : keep_memory, stack + sizeof(stack),
 		    CLONE_VM | SIGCHLD, NULL);
 	SO(pid > 0);

@@ -298,7 +298,7 @@ static void announced_categories_are_listed(void)
 	list();
 	EXPECT(listed("other;"));
 	EXPECT_IS(raw_child(nobody_lists, NULL, NOBODY), 0);
-	/* An empty announcement does, too. */
+	/* An empty announcement also replaces the previous one. */
 	announce();
 	EXPECT_IS(raw_nl_ask(&nl), 0);
 	list();
@@ -375,11 +375,14 @@ static void announcement_replaced_in_a_list(void)
 	announce_long(p.fd, MOST, 'y');
 	announce_long(other.fd, MOST, 'y');
 	list_end(&sub);
-	/* The first provider's announcement must be the one that was begun. */
+	/*
+	 * The list must contain the first provider's old announcement, because the kernel has sent
+	 * a part of it.
+	 */
 	want_long(want, p.id, MOST, 'x');
 	want_long(want, other.id, MOST, 'y');
 	EXPECT(!strcmp(listing.text, want));
-	/* Withdrawing the announcement has the same effect. */
+	/* If a provider withdraws its announcement, the list must contain the rest of it, too. */
 	list_begin(&sub);
 	announce_long(p.fd, 0, 0);
 	announce_long(other.fd, 0, 0);
@@ -444,7 +447,10 @@ static void a_list_of_many_fits_a_small_buffer(void)
 		NEED(!raw_provider(&many[i], "many", STRIDE));
 		announce_long(many[i].fd, 2, 'x');
 	}
-	/* A socket that has not received yet gets larger messages. */
+	/*
+	 * Use a new socket, because the kernel chooses the size of messages by earlier receive
+	 * buffers of the socket.
+	 */
 	small = mnl_socket_open(NETLINK_GENERIC);
 	NEED(small && !mnl_socket_bind(small, 0, MNL_SOCKET_AUTOPID));
 	raw_nl_begin(&nl, ASYNCTRACE_CMD_CATEGORY_GET, NLM_F_DUMP);

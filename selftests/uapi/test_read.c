@@ -233,8 +233,8 @@ static void I18_busy_provider_does_not_starve_others(void)
 }
 
 /*
- * A provider may join at any moment of a read: the reader must get the provider before its threads,
- * names and records, and get all of them.
+ * A provider may join at any moment of a read. The reader must get the provider first, and then all
+ * of its threads, names and records.
  */
 static void new_provider_is_announced_before_its_data(void)
 {
@@ -342,8 +342,9 @@ static uint64_t half_of_the_memory(void)
 }
 
 /*
- * A provider claims ten records, which are read, and then claims none. The count stays, also when
- * the provider has ended and another one needs the memory of its rings.
+ * A provider claims ten records, the reader reads them, and then the provider claims none. The
+ * count of ten must stay, even if the provider has ended and another one needs the memory of its
+ * rings.
  */
 static void ledger_of_a_liar_keeps_what_was_read(void)
 {

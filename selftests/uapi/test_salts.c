@@ -46,7 +46,10 @@ static void salt_proposed_is_granted(void)
 	uint32_t any = salt_of(first, 0);
 
 	EXPECT(any && any < 1 << 20);
-	/* A process may register again while a session still reads its first provider. */
+	/*
+	 * A salt in use is granted again: a process that registers anew proposes its old salt, and
+	 * a session may still read the process's first provider.
+	 */
 	EXPECT_IS(salt_of(second, any), any);
 	EXPECT_IS(salt_of(third, 0xabcde), 0xabcde);
 	close(first);
@@ -112,7 +115,10 @@ static int propose_many_salts(void *arg)
 		if (salt_of(fd, first + i) != first + i)
 			return 255;
 		close(fd);
-		/* The kernel frees providers in the order in which they ended. */
+		/*
+		 * Wait until the kernel has freed the provider, so that the salts are kept in this
+		 * order.
+		 */
 		usleep(20000);
 	}
 	/*

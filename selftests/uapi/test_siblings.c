@@ -13,7 +13,7 @@
 
 #define STRIDE	(64 * 1024)
 #define RING	(256 * 1024)
-/* Number of new records that shows that threads are traced */
+/* Threads count as traced when this number of new records has arrived. */
 #define ENOUGH	20
 #define WAIT_MS	240000
 /* Number of times that one of two sessions ends */

@@ -144,7 +144,10 @@ static int loses_a_provider(void *arg)
 	SO(p.control->gate == ASYNCTRACE_GATE_OFF);
 	SO(committed(id, p.id) == USERS);
 
-	/* While the provider lives, this is so even after the session was read. */
+	/*
+	 * Reading the session moves its counts to the sums over ended providers. Even then the
+	 * session does not get the provider back while the provider lives.
+	 */
 	SO(!read_all_of(id));
 	SO(committed(id, p.id) == 0 && committed(id, 0) == USERS);
 	SO(!make(ASYNCTRACE_CMD_SESSION_STOP, id) && !make(ASYNCTRACE_CMD_SESSION_START, id));

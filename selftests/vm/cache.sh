@@ -43,7 +43,7 @@ mirror() {
 		'Codename: bookworm' 'Component: main' | head -n 1
 }
 
-# suites_apt DIR DPKG-STATUS SUITE...: private_apt for SUITEs of that mirror
+# suites_apt DIR DPKG-STATUS SUITE...: private_apt for SUITEs of the mirror that mirror() finds
 suites_apt() {
 	local from suite
 	from=$(mirror)

@@ -334,7 +334,7 @@ static int sweep(struct scratch *s, struct intervals *l)
 		}
 		if (from < s->floor)
 			forget_state(&row, ANALYSIS_DROPPED);
-		/* A thread whose records were lost might have had a better state. */
+		/* If records were lost, another thread may have worked in a better state. */
 		else if (row.state > ANALYSIS_UNKNOWN && from < s->lost_until)
 			forget_state(&row, ANALYSIS_LOST);
 		err = go_on(l, &row);
@@ -377,8 +377,8 @@ unsigned int awaited_cpu(const struct thread *t, uint64_t ns)
 }
 
 /*
- * Divides @row, which is runnable, by the threads that had the CPU, and finds quotas that may have
- * caused the wait.
+ * Splits the runnable interval @row into one part for each thread that had the CPU meanwhile. Also
+ * finds the quotas that may have caused the wait. Adds the parts to @l.
  */
 int divide_runnable(struct analysis *a, const struct analysis_interval *row, struct intervals *l)
 {
@@ -406,8 +406,8 @@ int divide_runnable(struct analysis *a, const struct analysis_interval *row, str
 }
 
 /*
- * Divides @row, which is queued, by the operations that @next worked on. @next is the thread
- * that works on the operation next.
+ * Splits the queued interval @row into one part for each operation that @next worked on meanwhile.
+ * @next: the thread that works on this operation next. Adds the parts to @l.
  */
 int divide_queued(const struct analysis *a, const struct analysis_interval *row,
 		  struct thread *next, struct intervals *l)

@@ -86,8 +86,8 @@ struct analysis_interval {
 	enum analysis_reason reason;
 	bool inferred;		/* concluded from a later record, not from one at @from */
 	/*
-	 * The thread in that state. Queued: the thread that works on the operation next. Or
-	 * NULL
+	 * The thread in that state. If the operation is queued: the thread that works on it next.
+	 * NULL: none is known
 	 */
 	const struct analysis_thread *thread;
 	const char *duration;	/* innermost duration of .thread at .from; "" if none */
@@ -109,8 +109,8 @@ struct analysis_interval {
 						   known */
 	/*
 	 * runnable: a cgroup of .thread's process that was throttled meanwhile, because it had used
-	 * up its CPU quota; NULL: none is known. .thread waited for the quota for at most
-	 * .throttled_ns. The trace does not tell for how long, or whether it did.
+	 * up its CPU quota; NULL: none is known. .throttled_ns is an upper limit of the time for
+	 * which .thread waited for the quota. The trace does not have the exact time.
 	 */
 	const char *cgroup;
 	uint64_t throttled_ns;
@@ -161,8 +161,8 @@ struct analysis_thread_row {
 	uint64_t ns[ANALYSIS_STATES];	/* queued: 0 */
 	uint64_t reason_ns[ANALYSIS_REASONS];	/* the same time by reason, including exited */
 	uint64_t inferred_ns;	/* part of .ns with an inferred state */
-	uint64_t throttled_ns;	/* part of the runnable time: it waited for the CPU quota of a
-				   cgroup for at most so long */
+	uint64_t throttled_ns;	/* upper limit of the runnable time in which the thread waited
+				   for the CPU quota of a cgroup */
 	uint64_t voluntary;	/* times that the thread left a CPU in order to wait */
 	uint64_t preempted;	/* times that the thread left a CPU although it was runnable */
 	uint64_t migrations;	/* times that the thread came to another CPU than before */
@@ -232,13 +232,13 @@ struct analysis_begin {
 };
 
 enum analysis_orphan_kind {
-	/* Kinds about operations: */
+	/* Events of operations: */
 	ANALYSIS_END_ALONE,	/* an end without a begin */
 	ANALYSIS_BEGIN_ALONE,	/* a begin without an end */
 	ANALYSIS_BEGUN_AGAIN,	/* a begin while the operation is already open */
 	ANALYSIS_STEP_ALONE,	/* an async instant without an open operation of that id */
 	ANALYSIS_FLOW_ALONE,	/* a flow event on a thread without an open duration */
-	/* Kinds about durations: */
+	/* Events of durations: */
 	ANALYSIS_DURATION_END_ALONE,
 	ANALYSIS_DURATION_BEGIN_ALONE,
 	ANALYSIS_DURATION_MISMATCH,	/* an end with another name than the begin */
@@ -276,7 +276,7 @@ struct analysis_region {
 enum analysis_note_kind {
 	ANALYSIS_NOTE_LOG,	/* .text is the message */
 	ANALYSIS_NOTE_INSTANT,
-	ANALYSIS_NOTE_FOLLOWS,	/* .cause is a reason for the operation */
+	ANALYSIS_NOTE_FOLLOWS,	/* .cause: id of an operation that is a reason for this one */
 };
 
 /*
@@ -311,7 +311,7 @@ struct analysis_totals {
 	uint64_t tracepoints;	/* number of events of the kernel's tracepoints */
 	uint64_t late;		/* records that came too late to be sorted by time */
 	uint64_t unnamed;	/* names that exceeded the limit .names */
-	uint64_t context;	/* operations that a file of slow ones has only as context */
+	uint64_t context;	/* operations that are not slow, in a file of slow operations */
 	bool selection;		/* the trace has only the records that slow operations need */
 	uint64_t deep;		/* durations that were left out: see ANALYSIS_DEPTH_MAX */
 	uint64_t cut;		/* operations whose early history was dropped from memory */
@@ -385,8 +385,9 @@ struct analysis_options {
 	 */
 	size_t window;
 	/*
-	 * Limit of states of threads, changes of CPUs' threads and works that are kept for open
-	 * operations, at 16 to 72 bytes each; default 1 million
+	 * Number of entries of history that are kept for open operations: states of threads,
+	 * switches of CPUs, and times in which threads work on operations. Each takes 16 to 72
+	 * bytes; default 1 million
 	 */
 	size_t history;
 	/* Keep this many nanoseconds of history before each operation, for analysis_needs(). */
@@ -438,8 +439,8 @@ int analysis_peek(struct analysis *a, const struct analysis_operation *which, ui
  */
 int analysis_end(struct analysis *a);
 /*
- * Excludes operations that began at @ns or before. Those that only wait for the state of a
- * thread are handed out now, others are left out when they end.
+ * Excludes operations that began at @ns or before. If such an operation has ended and waits for the
+ * state of a thread, it is handed out now. If it is open, it is left out when it ends.
  */
 int analysis_horizon(struct analysis *a, uint64_t ns);
 /* Ends the analysis: all other operations are handed out, incomplete ones included. */
@@ -458,7 +459,7 @@ void analysis_free(struct analysis *a);
 
 /* --- what an answer depends on ----------------------------------------------------------- */
 
-/* The state of a thread right before a moment, as the records until then showed it */
+/* The state of a thread right before @from of analysis_needs(), by the records before @from */
 struct analysis_thread_state {
 	uint32_t tid;
 	bool known;		/* the state is known; otherwise only .first_seen, .followed,
@@ -482,8 +483,8 @@ struct analysis_thread_state {
 	uint64_t operation;	/* id of its operation, if .entered; 0: it works on none */
 	uint64_t newest;	/* begin of the newest operation with this id on which it works;
 				   0: of none */
-	uint64_t lost_until;	/* records that determine the state may be missing until
-				   then; or 0 */
+	uint64_t lost_until;	/* until this time, records that determine the state may be
+				   missing; 0: none are missing */
 	uint64_t first_seen;	/* time of the first event, if the thread had no scheduling
 				   record; or 0 */
 };

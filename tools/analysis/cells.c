@@ -62,9 +62,9 @@ int cells_own(struct analysis *a, struct thread *t, const struct item *it, uint6
 }
 
 /*
- * Handles a wakeup that shows an operation of @waker. Wakeups have operations only of followed
- * threads. So @waker is followed from this record on, and it ran, as if it had written an event.
- * Its next state is not known, because @waker may be about to sleep.
+ * Handles a wakeup that shows an operation of @waker. A wakeup has the waker's operation only if
+ * the waker is followed. So @waker is followed from this record on, and it ran, as if it had
+ * written an event. Its next state is not known, because @waker may be about to sleep.
  */
 static int show_waker(struct analysis *a, struct thread *waker, const struct item *it)
 {

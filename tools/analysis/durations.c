@@ -103,8 +103,8 @@ struct work *work_of_waker(struct thread *waker, uint64_t ns)
 	struct work *w = work_at(waker, ns + 1);
 
 	/*
-	 * The record of the wakeup may be the first that shows the waker's operation. This work
-	 * begins at @ns, so only a search right after @ns finds it.
+	 * The record of the wakeup may be the first that shows the waker's operation. Then the
+	 * waker's work may begin only at @ns, and work_at() finds it only for a later time.
 	 */
 	return w && w->shown && w->made == ns ? w : work_at(waker, ns);
 }
@@ -195,7 +195,7 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 	struct duration *d;
 	int err;
 
-	/* The duration that ends was left out. */
+	/* The stack was full when this duration began, so the duration is not on it. */
 	if (t->beyond) {
 		t->beyond--;
 		return it->entered ? entered_end(a, t, NULL, it) : 0;
@@ -252,8 +252,8 @@ static int make_index(struct duration *d)
 }
 
 /*
- * Returns 1 if @op has a work in @d, else 0, or a negative errno. Searches the shorter one of the
- * two lists of works. If both are long, makes an index.
+ * Returns 1 if thread @t works on @op within duration @d, else 0, or a negative errno. Searches the
+ * works of @op or of @d, whichever are fewer. If both have many, makes and uses an index.
  */
 static int has_work(const struct thread *t, struct duration *d, const struct operation *op)
 {

@@ -122,8 +122,8 @@ static void give_up_works(struct analysis *a)
 }
 
 /*
- * Drops history that no open operation needs. History matters from the begin of the oldest open
- * operation on. While the rest exceeds half of the limit, drops the older half of its time.
+ * Drops the history before the begin of the oldest open operation. If the remaining history exceeds
+ * half of the limit, repeatedly drops the older half of its time.
  */
 static void forget(struct analysis *a)
 {
@@ -355,8 +355,8 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 	if (!a->opts.pair)
 		return order_add(a, &it);
 	/*
-	 * Events that are made of the begin or the end of a duration count as inside of it. So they
-	 * come after its begin and before its end.
+	 * With .opts.pair, the begin or end of a duration may also begin or end an operation. This
+	 * counts as inside of the duration: add it after the begin and before the end.
 	 */
 	first = rec->number == ASYNCTRACE_FXT_DURATION_END ? pair_event(a, rec) : order_add(a, &it);
 	if (first)

@@ -57,7 +57,7 @@ struct item {
 	 * or end of a duration: operation that its thread works on from then on
 	 */
 	uint64_t id;
-	uint64_t record;	/* offset of an event's record; of a switch: first argument of the
+	uint64_t record;	/* event: offset of its record; switch: first argument of the
 				   system call .name */
 	uint8_t kind;
 	bool wanted : 1;	/* begins an operation that a selection was made for */
@@ -66,8 +66,8 @@ struct item {
 	/* Has the library's argument: "parent", "operation" or "resumed". */
 	bool entered : 1;
 	/*
-	 * An event of a pair. .name is the event's category. .category is the name of the key
-	 * if that is a text, or NO_NAME.
+	 * The item begins or ends an operation of analysis_options.pair. Then .name is the event's
+	 * category. .category is the value of the key if the value is a text, or else NO_NAME.
 	 */
 	bool paired : 1;
 	bool inferred : 1;	/* the recorder inferred the scheduling record */
@@ -142,13 +142,13 @@ struct span {
 	bool seen;		/* pending: an event proves that the thread ran at .from */
 	bool woken;		/* a wakeup came while the thread ran, or may have been lost */
 	/*
-	 * Number of the thread's spans before this one that are not runnable: equal for runnable
-	 * spans that follow each other and for the span that ends them
+	 * Identifies a wait for a CPU: consecutive runnable spans and the span that ends them have
+	 * the same number. It counts the earlier spans of the thread that are not runnable.
 	 */
 	uint32_t wait;
 };
 
-/* A span as it was before the record at .told changed it */
+/* The last span of a thread, as it was before a record changed it; .told: time of that record */
 struct change {
 	uint64_t told;
 	struct span was;
@@ -160,7 +160,7 @@ struct changes {
 	size_t nr, room;
 };
 
-/* Operation of a thread before the record at .told changed it */
+/* The operation of a thread before a record changed it; .told: time of that record */
 struct turnover {
 	uint64_t told;
 	uint64_t operation, newest;
@@ -203,7 +203,7 @@ struct work {
 	uint64_t from, to;	/* to: STILL_OPEN while the duration is open */
 	uint64_t in;		/* .number of the duration */
 	uint64_t record;	/* the event that shows the work */
-	bool told;		/* the sink knows the time until which .record matters */
+	bool told;		/* work_lasts() has told the sink how long .record matters */
 	bool entered;		/* the thread entered the operation: see entered.c */
 	bool shown;		/* a scheduling record has the operation */
 	uint64_t made;		/* time of the record that showed it; .from may be earlier */
@@ -250,12 +250,12 @@ struct turn {
 	bool worked;		/* .id is valid */
 };
 
-/* The wakeup that the thread has not reacted to by running */
+/* The wakeup that ended the thread's last sleep, until the thread's next span begins */
 struct woken {
 	uint64_t ns;
 	uint32_t waker;
 	uint16_t cpu;
-	bool slept;		/* false: there is no such wakeup */
+	bool slept;		/* the other members are valid; false: no such wakeup */
 	bool awake;
 };
 
@@ -272,13 +272,13 @@ struct thread {
 	uint64_t durations;	/* number of durations that began so far */
 	uint64_t operation;	/* id of the operation that the thread entered; 0: none */
 	bool known;		/* .operation is valid */
-	uint64_t newest;	/* the last begin of the operations in .entered; 0: none */
+	uint64_t newest;	/* begin of the newest operation in .entered; 0: none */
 	struct turnovers turnovers;	/* for analysis_needs(), in order of .told */
 	uint64_t changed;	/* time at which .operation changed; or 0 */
 	uint64_t shown_since;	/* time of the first scheduling record that has an operation
 				   of the thread; or 0 */
 	struct works entered;	/* unfinished works on .operation */
-	uint64_t lost_until;	/* an ANALYSIS_LOST span lasts at least until then; or 0 */
+	uint64_t lost_until;	/* an ANALYSIS_LOST span does not end before this time; or 0 */
 	uint64_t first_seen;	/* time of the first event, if it came before the first span;
 				   or 0 */
 	uint64_t existed;	/* the recorder says that the thread existed then; or 0 */
@@ -321,14 +321,14 @@ int scheduling_wakeup(struct analysis *a, const struct item *it);
 /* Notes that @t was running at @ns, because it wrote an event. */
 int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns);
 /*
- * The record at @ns shows that @t, which was not followed so far, is running. If the records
- * until then say that it did not run, some are missing: it came to a CPU unseen, and the next
- * record decides whether it still runs.
+ * Marks @t as followed, because the record at @ns shows that it is running. If earlier records say
+ * that @t does not run, the switch to it was not recorded. Then its state from @ns on is pending:
+ * its next record shows whether it still ran.
  */
 int scheduling_follow(struct analysis *a, struct thread *t, uint64_t ns);
 /* Handles a loss of records of @cpu from @from to @to. */
 int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_t to);
-/* Ends pending spans: no more records come. */
+/* Ends pending spans at the end of the trace. */
 int scheduling_finish(struct analysis *a);
 /*
  * history.c: Returns the span of @t at @ns, or NULL. *@to: its end, STILL_OPEN for the last
@@ -336,8 +336,8 @@ int scheduling_finish(struct analysis *a);
  */
 const struct span *span_at(const struct thread *t, uint64_t ns, uint64_t *to);
 /*
- * Returns the thread that had @cpu at @ns, or NULL; *@kind says which kind of task. *@to: when
- * it left
+ * Returns the thread that had @cpu at @ns; NULL if it was another task or is not known. *@kind: the
+ * kind of task. *@to: the time at which the next task came
  */
 struct thread *occupant_at(struct analysis *a, unsigned int cpu, uint64_t ns,
 			   enum analysis_other *kind, uint64_t *to);
@@ -396,7 +396,7 @@ void durations_exit(struct analysis *a, struct thread *t);
  * begin of @w, as if it had no length.
  */
 uint64_t work_end(const struct work *w);
-/* Returns the index of the first work after @ns. @w is in order of .from. */
+/* Returns the index of the first work of @w that begins after @ns. @w is in order of .from. */
 size_t works_after(const struct works *w, uint64_t ns);
 int works_add(struct works *w, struct work *work);
 /* Adds @work to the works of @t, in order of .from. */
@@ -537,7 +537,7 @@ struct late_item {
 
 struct late {
 	struct late_item *of;	/* in the order of the file */
-	const struct late_item **by_time;	/* in the second reading; else NULL */
+	const struct late_item **by_time;	/* sorted, in the second reading; else NULL */
 	struct loss *losses;
 	size_t nr, room, nr_losses, room_losses;
 	uint64_t items;		/* number of items read so far */

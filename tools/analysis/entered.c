@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program that enters operations (asynctrace/operation.h) says at each moment what its
- * threads work on: the begin of a scope has the argument "operation", and the end of one that
- * entered an operation has the argument "resumed". Each of them is what the thread works on
- * from then on, so that an answer does not depend on records before it.
+ * A program that enters operations (asynctrace/operation.h) says at each moment what its threads
+ * work on. The begin of a scope has the argument "operation". The end of a scope that entered an
+ * operation has the argument "resumed". Either argument is the id of the operation that the thread
+ * works on from then on. So the analysis finds it without earlier records.
  *
  * If a thread enters an operation, durations around the operation's events do not show which
- * threads work on it: its begin may be in a duration of a thread that only accepts requests.
+ * threads work on it. For example, the operation may begin in a duration of a thread that only
+ * accepts requests.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -114,8 +115,8 @@ static int join(struct analysis *a, struct thread *t, struct operation *op, uint
 }
 
 /*
- * Lets @t work since @from on the open operations with the id @id that began at @newest or
- * before, and on no others from @ns on.
+ * From @from on, @t works on the open operations with the id @id that began at @newest or before.
+ * Its work on other operations ends at @ns.
  */
 static int work_on(struct analysis *a, struct thread *t, uint64_t ns, uint64_t from, uint64_t id,
 		   uint64_t newest, uint64_t record, uint32_t name)
@@ -143,8 +144,9 @@ int entered_set(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, 
 }
 
 /*
- * Handles a record that shows the same id again: @t also works on the operations with this id
- * that began since the last such record. So an answer does not depend on the earlier records.
+ * Handles a record that shows the current operation's id again: @t also works on the operations
+ * with this id that began since the last such record. So @t works on the same operations as if this
+ * record were the first with the id.
  */
 static int join_newer(struct analysis *a, struct thread *t, uint64_t newest)
 {
@@ -280,8 +282,8 @@ int entered_finish(struct analysis *a)
 
 /*
  * Handles the end of a scope or a region. A region (TRACE_REGION) enters no operation, so its end
- * does not name the operation that the thread works on next. This is the operation of the scope
- * around the region. If no such scope is open, the thread goes on with its operation.
+ * does not name the operation that the thread works on next. The next operation is that of the
+ * scope around the region. If no such scope is open, the thread goes on with its operation.
  */
 int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 		const struct item *it)
@@ -292,8 +294,9 @@ int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 	int err;
 
 	/*
-	 * The next operation does not follow from the scope around. Either the program has left
-	 * scopes in a wrong order, or the begin of the scope around is not in the trace.
+	 * The thread does not go on with the operation of the enclosing scope. Either the program
+	 * has left scopes in a wrong order, or the begin of the enclosing scope is not in the
+	 * trace.
 	 */
 	if (id != around && a->sink.crossed)
 		a->sink.crossed(a->sink.arg, t->out.tid);
@@ -302,8 +305,8 @@ int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 	err = entered_set(a, t, it->ns, id, scope ? scope->record : 0,
 			  scope ? scope->name : it->name);
 	/*
-	 * If the next operation is the same, the works go on. But the begin of @d, which has shown
-	 * them, matters only until here.
+	 * If the next operation is the same, the thread's works on it continue. But the record of
+	 * @d is evidence of these works only until here.
 	 */
 	for (size_t i = 0; d && i < t->entered.nr; i++)
 		if (t->entered.of[i]->record == d->record)

@@ -17,14 +17,14 @@ int entered_set(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, 
  */
 size_t entered_open(struct thread *t);
 /*
- * Handles a scheduling record or a mark at @ns, which shows that @t has worked on @id since
- * @from, and works on nothing else from @ns on. Operations that began after @newest do not count.
+ * Handles a scheduling record or a mark at @ns. It shows that @t has worked on @id since @from, and
+ * that it works on nothing else at @ns. Operations that began after @newest do not count.
  */
 int entered_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t from, uint64_t id,
 		 uint64_t newest);
 /*
- * Notes that a thread that the trace does not show entered the operation @id, which began at
- * @begin.
+ * Notes that some thread entered the operation @id, which began at @begin. The trace does not show
+ * which thread it was.
  */
 void entered_operation(struct analysis *a, uint64_t id, uint64_t begin);
 /*

@@ -60,7 +60,7 @@ int note_change(struct analysis *a, struct thread *t)
 	const struct span *last = last_span(t);
 	struct changes *c = &t->changes;
 
-	/* Without a lead, analysis_needs() is not used. */
+	/* Only analysis_needs() uses the changes, and it requires .lead. */
 	if (!a->opts.lead)
 		return 0;
 	if (!more_room(&c->of, c->nr, &c->room, sizeof(*c->of)))

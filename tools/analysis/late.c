@@ -5,8 +5,8 @@
  * long as the program. The first reading keeps the items that came too late. The second one
  * hands them on at their time and skips them at their place in the file.
  *
- * All items of equal time that precede a late one in the file were in the window. They are
- * handed on first, so the order of the file is kept.
+ * An item that precedes a late item in the file, and has the same time, was in the window. Such an
+ * item is handed on before the late one, so the order of the file is kept.
  */
 #include <stdlib.h>
 
@@ -25,15 +25,15 @@ static int by_time(const void *a, const void *b)
 }
 
 /*
- * Keeps @it for the second reading. If memory or the limit does not allow that, the item stays
- * late, which .totals.late counts.
+ * Keeps @it for the second reading. If there is no memory, or the limit is reached, the item is not
+ * kept: it stays late, and .totals.late counts it.
  */
 static void keep(struct analysis *a, const struct item *it)
 {
 	struct late *l = &a->late;
 	struct late_item *kept;
 
-	/* A trace without an end cannot be read again. */
+	/* opts.names is set for traces without an end, which cannot be read again. */
 	if (a->opts.names || l->nr == LATE_MAX ||
 	    !more_room(&l->of, l->nr, &l->room, sizeof(*l->of)) ||
 	    !more_room(&l->losses, l->nr_losses, &l->room_losses, sizeof(*l->losses)))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The needs of an operation's row: the threads and CPUs that its intervals and its critical
- * path name, their states at the begin of the kept records, and the operations that these
- * threads worked on meanwhile.
+ * Finds what the row of an operation depends on: the threads and CPUs that its intervals and its
+ * critical path name, the states of these threads at the begin of the kept records, and the
+ * operations that they worked on since then.
  *
- * A record may change a state that a thread had before the record. So a state at a time is given as
- * the records until that time showed it. The file also has the later records, from which its reader
- * learns the changes.
+ * A later record may change the state that a thread had at an earlier time. So a state is given as
+ * only the records before its time show it. The file has the later records, too, and its reader
+ * applies their changes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@
 #include "engine.h"
 
 /*
- * Returns the first record at or after @from that changed the span right before @from, or NULL.
+ * Returns the first change that a record at or after @from made to the span right before @from, or
+ * NULL.
  */
 static const struct change *told_after(const struct thread *t, uint64_t from)
 {
@@ -29,7 +30,7 @@ static const struct change *told_after(const struct thread *t, uint64_t from)
 	return NULL;
 }
 
-/* Fills in what @t worked on right before @from, as the records until then told. */
+/* Fills in the operation of @t right before @from, as only the records before @from show it. */
 static void operation_at(const struct thread *t, uint64_t from, struct analysis_thread_state *state)
 {
 	const struct turnovers *all = &t->turnovers;
@@ -79,8 +80,8 @@ static void thread_state(const struct analysis *a, const struct thread *t, uint6
 	state->seen = s->seen;
 	state->woken = s->woken;
 	/*
-	 * If the recorder infers later that @t left its CPU, the next span is unknown because of a
-	 * loss. Then the reader of the kept records needs .lost_until.
+	 * A later inferred switch may show that @t left its CPU. Then the next span is unknown
+	 * because of the loss, and the reader of the kept records needs .lost_until.
 	 */
 	state->lost_until = s->reason == ANALYSIS_LOST || s->lost_until >= from ? s->lost_until : 0;
 }
@@ -101,7 +102,7 @@ static int add_thread(struct analysis *a, const struct analysis_thread *out, uin
 
 /*
  * A loss since the first event of a thread may hide its first scheduling record. If the thread has
- * written no event, this is true of a loss since the session began.
+ * written no event, any loss since the begin of the session may hide it.
  */
 static void add_first_seen(struct analysis *a, struct analysis_needs *needs)
 {

@@ -174,7 +174,7 @@ int off_cpu_state(struct analysis *a, struct thread *t, const struct fxt_record 
 	err = it.reason ? name_call(a, &args, &it) : 0;
 	if (err)
 		return err;
-	/* A runnable thread may or may not have a CPU, so its state stays unknown. */
+	/* Without a reason, the thread runs or waits for a CPU, so its state stays unknown. */
 	if (it.reason)
 		m.span = (struct span){
 			.state = ANALYSIS_BLOCKED, .reason = it.reason, .duration = NO_NAME,

@@ -92,9 +92,9 @@ static void tell_end(const struct analysis *a, const struct operation *op)
 }
 
 /*
- * Closes an open operation with the key of @it, whose done event is missing. Without this, a
- * key that is used repeatedly would keep all its operations open. Returns true if there was
- * one.
+ * If an open operation has the key of @it, its done event is missing: closes the operation.
+ * Otherwise, a key that is used repeatedly would keep all its operations open. Returns true if an
+ * operation was closed.
  */
 static bool replace_pair(struct analysis *a, const struct item *it)
 {
@@ -301,7 +301,7 @@ int operations_hand_out(struct analysis *a, struct operation *op)
 	return row(a, op);
 }
 
-/* Hands out operations that wait for @t and ended before @ns. */
+/* Hands out the operations that ended before @ns and whose rows wait for the state of @t. */
 static int overdue(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	int err = 0;

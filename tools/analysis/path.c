@@ -120,7 +120,10 @@ static int gap(struct walk *w, struct thread *next)
 	const uint64_t known = w->a->floor > w->lost_until ? w->a->floor : w->lost_until;
 	int err;
 
-	/* A gap that begins before and ends after @known takes two steps. */
+	/*
+	 * Split a gap around @known: this step adds the part after @known, and the next step adds
+	 * the unknown part before it.
+	 */
 	if (row.from < known && known < row.to)
 		row.from = known;
 	w->now = row.from;
@@ -143,7 +146,8 @@ static bool is_on_stack(const struct walk *w, const struct thread *t)
 }
 
 /*
- * Makes the row of @t right before w->now, back to @bound at most. *@end: when its state ended
+ * Sets *@row to the state of @t right before w->now. The row begins at @bound or later. Sets *@end
+ * to the time at which that state ended, which may be after w->now.
  */
 static void row_before(struct walk *w, const struct thread *t, uint64_t bound, uint64_t *end,
 		       struct analysis_interval *row)

@@ -71,7 +71,7 @@ static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t unti
 /*
  * The first record of @t shows that @t, which wrote events before, was in @state. A thread is
  * recorded from its first event on, or a little later. So if it ran before this record, it
- * never left its CPU. A wakeup may come to a running thread: then the next record decides.
+ * never left its CPU. A wakeup may come to a running thread: it leaves the span pending.
  */
 static int settle_seen(struct analysis *a, struct thread *t, enum analysis_state state,
 		       unsigned int cpu)
@@ -102,9 +102,9 @@ static int settle_as_is(struct analysis *a, struct thread *t)
 }
 
 /*
- * A wakeup came when @t was about to sleep, before the record that it left its CPU. Either @t
- * did not sleep then but later, and another wakeup ended that sleep. Or @t left its CPU while
- * runnable, because no further wakeup came before it was back.
+ * Ends a pending sleep: a wakeup came when @t was about to sleep, before the record that @t left
+ * its CPU. If the next record of @t is another wakeup, @t slept after the first one. If @t came to
+ * a CPU without another wakeup, it did not sleep: it was runnable when it left its CPU.
  */
 static int settle_woken(struct analysis *a, struct thread *t, struct span *last,
 			enum analysis_state state, unsigned int cpu)
@@ -190,7 +190,7 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 		return 0;
 	if (last->state == ANALYSIS_BLOCKED)
 		return settle_woken(a, t, last, state, cpu);
-	/* The next switch shows whether the thread ran when it was woken. */
+	/* A wakeup does not show whether the thread ran. Its next switch shows it. */
 	if (state == ANALYSIS_BLOCKED)
 		return 0;
 	if (state == ANALYSIS_RUNNABLE && last->woken)
@@ -215,8 +215,9 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 }
 
 /*
- * @t is followed from @ns on. What it did between its last record and @ns is not known, unless it
- * ran there. Returns 1 if its state at @ns is no longer known.
+ * Marks @t as followed from @ns on. Before that, only the time from a switch in to a switch out is
+ * certain. So if the last span is a sleep or a wait for a CPU, its state becomes unknown. Returns 1
+ * in this case.
  */
 static int follow(struct analysis *a, struct thread *t, uint64_t ns)
 {
@@ -270,7 +271,10 @@ int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 	int err = t->out.followed ? 0 : scheduling_follow(a, t, ns);
 	const struct span *last = last_span(t);
 
-	/* Until a record shows that @t is followed, @t may leave its CPU without a record. */
+	/*
+	 * After an earlier event, @t may have left its CPU and come back without a record: no
+	 * record shows yet that @t is followed.
+	 */
 	if (err || (last && last->seen && !last->woken))
 		return err;
 	/* An event that came too late to be sorted shows nothing about a later span. */
@@ -311,16 +315,19 @@ int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_
 		/* settle() handles a thread without records. */
 		if (!last)
 			continue;
-		/* A thread that runs on another CPU leaves it with a record there. */
+		/*
+		 * A thread that runs on another CPU still runs there: the record of its switch
+		 * out is in that CPU's ring and is not lost.
+		 */
 		if (last->state == ANALYSIS_RUNNING && last->cpu != cpu && last->cpu != NO_CPU) {
 			/*
-			 * A wakeup on this CPU may have come when the thread was about to
-			 * sleep.
+			 * The loss may hide a wakeup by this CPU that came when the thread was
+			 * about to sleep.
 			 */
 			last->woken = true;
 			continue;
 		}
-		/* The loss of another CPU may last longer. */
+		/* Do not end the loss at @to: the loss of another CPU may last longer. */
 		err = lose(a, t, from, a->lost_until);
 		if (err)
 			break;
@@ -385,18 +392,22 @@ static int comes_inferred(struct analysis *a, struct thread *t, const struct ite
 	struct span *last = last_span(t);
 
 	/*
-	 * A thread that wrote an event is recorded from then on. Without a record since, it has
-	 * not left its CPU: it came there before it was recorded.
+	 * The scheduling of a thread is recorded from its first event on. If it has no scheduling
+	 * record since, it has not left its CPU: it came there before its first event.
 	 */
 	if (!last && t->first_seen && a->lost_until <= t->first_seen)
 		return settle_seen(a, t, ANALYSIS_RUNNING, it->cpu);
 	/*
-	 * An event or a wakeup may have come while the thread ran, before its first switch. This
-	 * switch is inferred, too, and the thread has run since the pending span began.
+	 * The thread had an event or a wakeup in the pending span. A switch to the thread after
+	 * that would have been recorded. This switch is only inferred, so the thread has run since
+	 * the span began.
 	 */
 	if (last && last->pending && (last->seen || last->woken) && last->reason != ANALYSIS_LOST)
 		return settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
-	/* No record is missing since the loss, so @t came before the loss ended. */
+	/*
+	 * A switch to @t after the loss would have been recorded. This one is only inferred, so
+	 * @t came before the loss ended.
+	 */
 	if (last && last->reason == ANALYSIS_LOST && !last->pending)
 		return settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
 	return last && last->pending ? settle_as_is(a, t) : 0;
@@ -407,8 +418,8 @@ static int comes(struct analysis *a, struct thread *t, const struct item *it)
 	int err = it->inferred ? comes_inferred(a, t, it) :
 		  settle(a, t, it->ns, ANALYSIS_RUNNABLE, it->cpu);
 	/*
-	 * True if the thread may have been woken since it came: the record of the wakeup may be
-	 * lost, or be before this switch, whose time is inferred.
+	 * True if a wakeup may have come while the thread runs, without a record after this switch:
+	 * the record may be lost, or it is earlier, because the time of the switch is inferred.
 	 */
 	const bool woken = it->ns < a->lost_until || (it->inferred && may_be_woken(last_span(t)));
 
@@ -517,9 +528,9 @@ int scheduling_wakeup(struct analysis *a, const struct item *it)
 }
 
 /*
- * A selection may lack records of the thread before @ns, so the state that they showed is replaced
- * by that of the mark. Operations need not wait for the missing records: the selection has all
- * records that its operations need.
+ * A selection may lack records of the thread before @ns. So the state of the mark replaces the
+ * state that earlier records show. Operations do not wait for the missing records: the selection
+ * has all records that its operations need.
  */
 int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 {
@@ -560,12 +571,12 @@ static bool is_recorded(struct thread *t, const struct mark *m, uint64_t since)
 	if (!last)
 		return t->first_seen;
 	/*
-	 * Records before @since are not complete if the session did not follow the thread then, or
-	 * if an earlier file of the session has the others.
+	 * Records before @since are incomplete if the session did not follow the thread then, or if
+	 * some of them are in an earlier file of the session.
 	 */
 	if (last->from < since && (!t->out.followed || (m->exact && !last->woken)))
 		return false;
-	/* After a loss, a wakeup is a record, too, although it does not change the span. */
+	/* A wakeup after a loss counts as a record, although the span stays ANALYSIS_LOST. */
 	return last->reason != ANALYSIS_LOST || last->pending || last->woken;
 }
 
@@ -579,9 +590,10 @@ static int push_awake(struct analysis *a, struct thread *t, uint64_t ns)
 }
 
 /*
- * The recorder found the thread in a state at some time from @m->read until now. If the thread has
- * no record from @m->since or from the last loss until now, the state has lasted since then.
- * Otherwise its records show its state. This does nothing for a selection, which lacks records.
+ * The recorder read the thread's state from /proc, at some time from @m->read until now. If the
+ * thread has no scheduling record since @m->since and since the last loss, it has been in this
+ * state since the later of the two. Otherwise its records show its state, and the mark is ignored.
+ * Marks in a selection are ignored, because a selection lacks records.
  */
 int scheduling_read(struct analysis *a, const struct mark *m)
 {
@@ -599,8 +611,8 @@ int scheduling_read(struct analysis *a, const struct mark *m)
 		return 0;
 	counts = !is_recorded(t, m, from) && lost_until <= m->read;
 	/*
-	 * An exact state is from an earlier file, which has all records before it. So the history
-	 * before it stays valid.
+	 * Do not invalidate the history before an exact state. It is from the records of an earlier
+	 * file of the session, in which no record of the thread is missing.
 	 */
 	if (!t->out.followed && counts && !m->exact) {
 		err = follow(a, t, from);
@@ -620,7 +632,7 @@ int scheduling_read(struct analysis *a, const struct mark *m)
 	a->totals.scheduled = true;
 	if (!last && from < lost_until)
 		err = lose(a, t, from, lost_until);
-	/* A thread that sleeps begins no duration, so this one was open when the sleep began. */
+	/* A sleeping thread begins no duration, so it went to sleep in this one. */
 	asleep.duration = durations_innermost(t, asleep.from);
 	if (!err)
 		err = push_span(a, t, &asleep);
@@ -639,7 +651,10 @@ int scheduling_finish(struct analysis *a)
 		if (last)
 			last->pending = false;
 	}
-	/* An operation that waits for one thread may depend on others, too. */
+	/*
+	 * Only now hand out operations: one that waits for a thread may also depend on other
+	 * threads, whose pending spans must have ended.
+	 */
 	fxt_each(&a->threads, e) {
 		struct thread *t = (struct thread *)(uintptr_t)e->a;
 

@@ -114,8 +114,8 @@ static int hand_out_turn(struct analysis *a, struct thread *t, const struct span
 }
 
 /*
- * Counts the time of @s, which ended at @to. Before a thread is followed, parts of it may be
- * unrecorded.
+ * Adds the running time of @s, which ended at @to, to the turn. Excludes the time before the thread
+ * was followed, because records of that time may be missing.
  */
 static void count_turn(struct thread *t, const struct span *s, uint64_t to)
 {
@@ -226,7 +226,10 @@ uint64_t threads_needed(const struct analysis *a, uint64_t ns)
 		const struct spans *s = &t->spans;
 		const struct span *last = s->nr > s->first ? &s->of[s->nr - 1] : NULL;
 
-		/* A runnable span is needed for its row, and a pending one may become runnable. */
+		/*
+		 * A row of a runnable span needs the history since the span's begin. A pending span
+		 * may become runnable.
+		 */
 		if (last && (last->state == ANALYSIS_RUNNABLE || last->pending) && last->from < ns)
 			ns = last->from;
 	}

@@ -3,7 +3,7 @@
 # Completion of asynctrace for bash. It needs no other file. If bash-completion is
 # installed, its rules complete the command of `asynctrace record -- CMD`.
 
-# Completes the last name of a list with commas.
+# Completes the last name of a comma-separated list.
 _asynctrace_list() { # NAME...
 	local before=
 	[[ $cur == *,* ]] && before=${cur%,*},
@@ -145,7 +145,7 @@ _asynctrace() {
 		_asynctrace_words "$commands help --help --version"
 		return
 	fi
-	# Readline takes --option=value for three words.
+	# Readline splits --option=value into three words.
 	if [ "$cur" = = ]; then
 		cur=
 	elif [ "$prev" = = ]; then

@@ -52,7 +52,7 @@ struct cputime {
 	struct fxt_table stacks;	/* tid + 1: .a struct stack */
 	uint64_t start;		/* begin of the session */
 	uint64_t last_file;	/* upper bound of the bytes of the last file */
-	uint64_t growing;	/* number of records in the queue that may get the argument */
+	uint64_t growing;	/* number of queued records to which cpu_ns may be added */
 	uint64_t added, known, unknown;
 	int error;
 };
@@ -255,7 +255,7 @@ static uint64_t end(struct stack *s)
 	return s->nr ? s->of[--s->nr] : 0;
 }
 
-/* Handles a record up to whose end all switches are known: computes the CPU time. */
+/* Computes the CPU time of a record. All switches up to the record's end must be known. */
 static int settle(struct cputime *c, struct held *h, bool missed)
 {
 	struct stack *s;

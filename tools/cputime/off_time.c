@@ -222,8 +222,8 @@ static size_t gaps_before(const struct track *t, uint64_t ns)
 }
 
 /*
- * Returns the sum of the gaps before the one at index @nr, including those that forget() has dropped.
- * *@holes: the number of unknown ones among them
+ * Returns the sum of the gaps before the one at index @nr, including those that forget() has
+ * dropped. *@holes: the number of unknown ones among them
  */
 static uint64_t sum_of(const struct track *t, size_t nr, uint32_t *holes)
 {

@@ -35,11 +35,15 @@ struct history {
 int history_turn(struct history *h, uint64_t ns, uint32_t tid, bool comes);
 /* Notes that switches between @from and @to may be missing. */
 int history_lost(struct history *h, uint64_t from, uint64_t to);
-/* Processes the turns until @ns. All of them have been added, except those that a loss hides. */
+/*
+ * Processes the turns until @ns. The caller must have added all of them, except those whose records
+ * were lost.
+ */
 int history_settle(struct history *h, uint64_t ns);
 /*
- * Computes how long @tid had a CPU between @from and @to, at which it had one. @missed: turns
- * before the first known one may be missing. Returns false if the records do not show the time.
+ * Computes how long @tid had a CPU between @from and @to. @tid must have a CPU at both times.
+ * @missed: turns before the first known one may be missing. Returns false if the records do not
+ * show the time.
  */
 bool history_on_cpu(const struct history *h, uint32_t tid, uint64_t from, uint64_t to, bool missed,
 		    uint64_t *ns);

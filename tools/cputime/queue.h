@@ -57,7 +57,10 @@ struct queue {
 int queue_ring(struct queue *q, uint32_t provider, uint32_t ring);
 int queue_next_file(struct queue *q);
 int queue_add(struct queue *q, const uint64_t *words, size_t nr);
-/* Notes how the next of the added records counts. Call it once for each record, in order. */
+/*
+ * Says which count of its ring includes the next added record. Call it once for each added record,
+ * in order.
+ */
 int queue_note(struct queue *q, enum fxt_counted counted);
 /* Removes the records that were added since the queue had @words words and @nr records. */
 void queue_cut(struct queue *q, size_t words, size_t nr);
@@ -68,7 +71,7 @@ int queue_replace(struct queue *q, const uint64_t *record, size_t words);
 int queue_flush(struct queue *q);
 /* Drops records that were written. Returns the number of their words. */
 size_t queue_drop(struct queue *q);
-/* Calls @count for each record that counts and has not been written. */
+/* Calls @count for each record that a ring's count includes and that has not been written. */
 void queue_unwritten(const struct queue *q, cputime_count_fn count, void *arg);
 void queue_free(struct queue *q);
 

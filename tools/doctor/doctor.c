@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * asynctrace doctor: checks what would not work for this user on this machine, and names the
- * remedy
+ * asynctrace doctor: checks whether this user can record on this machine, and names a remedy for
+ * each problem
  */
 #include <errno.h>
 #include <fcntl.h>

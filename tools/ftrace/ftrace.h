@@ -117,15 +117,15 @@ int ftrace_stop(struct ftrace *f);
 /* Reads what the buffers have into the queue. Returns 0 or a negative errno, after a message. */
 int ftrace_read(struct ftrace *f);
 /*
- * Composes the events of the queue whose times are known already. The composer must have all
- * processes of the session. Returns 0, or the composer's error.
+ * Composes the queued events whose times are known already. The composer must know all processes of
+ * the session. Returns 0, or the composer's error.
  */
 int ftrace_compose(struct ftrace *f, struct at_compose *c);
 /* Calls @fn with the CPU before each event that is composed. An error of @fn is the result. */
 void ftrace_on_cpu(struct ftrace *f, int (*fn)(void *arg, uint32_t cpu), void *arg);
 /*
- * Returns true if the queue is a quarter full. It should be composed then, although the composer
- * may lack some processes.
+ * Returns true if the queue is a quarter full. The caller should then call ftrace_compose(), even
+ * if the composer does not know all processes yet.
  */
 bool ftrace_is_crowded(const struct ftrace *f);
 /* Accounts for lost events. Call this after the last ftrace_read() and ftrace_compose(). */

@@ -101,7 +101,10 @@ static int enable_one(struct ftrace *f, const char *system, const char *event,
 	if (joins <= 0)
 		return joins;
 	found->joins++;
-	/* An instance that records all threads has these events, too. */
+	/*
+	 * An instance that records all threads already has these events, so no second one is
+	 * needed.
+	 */
 	if (f->options.all)
 		return 0;
 	err = f->of[FTRACE_JOINED].tracefs ? 0 : open_instance(f, FTRACE_JOINED);

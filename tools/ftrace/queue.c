@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Queue of events that the instance has recorded and that wait for the composer
+ * Queue of events that were read from ftrace's instances and wait for the composer
  *
- * The composer can tell the time of a stamp only when the session has logged a later moment of
- * its clock. The session logs a moment each second.
+ * The composer can convert the time stamp of an event only after the session has logged a later
+ * time of its clock. The session logs the time once a second.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -130,8 +130,8 @@ static pid_t thread_of(struct ftrace *f, struct queued *q)
 }
 
 /*
- * Both instances may have the same event. So each instance contributes only events that the other
- * one does not.
+ * Both instances may have recorded the same event. The composer takes events that join an operation
+ * only from FTRACE_JOINED, and all others only from FTRACE_WATCHED.
  */
 static uint32_t flags_of(const struct ftrace *f, const struct queued *q)
 {
@@ -223,7 +223,7 @@ static uint64_t statistic(const char *stats, const char *name)
  * @overwritten: events that newer ones replaced
  * @dropped: events that found no room
  * @unwritten: events that were read but not composed
- * @any: events of the CPU were read, or are @unwritten
+ * @any: at least one event of the CPU was read
  */
 struct losses {
 	uint64_t overwritten;
@@ -256,7 +256,7 @@ int ftrace_finish(struct ftrace *f, struct at_compose *c)
 {
 	int err = 0;
 
-	/* Count events that are later than the last known moment of the clock. */
+	/* Count the events that are left. The composer could not convert their time stamps. */
 	for (size_t at = 0; at < f->used;) {
 		struct queued *q = (struct queued *)(f->queue + at);
 

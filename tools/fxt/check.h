@@ -54,8 +54,8 @@ bool fxt_is_selection(const struct fxt_check *c);
 /* True if the end of the file is missing: operations that begin in it may have ended there. */
 bool fxt_is_incomplete(const struct fxt_check *c);
 /*
- * True if a file that breaks @rule is clean all the same. @loss: also excuse breaches that a
- * loss of records explains.
+ * True if a breach of @rule does not make this file invalid, for example because the file is only a
+ * part of a recording. @loss: also excuse breaches that a loss of records explains.
  */
 bool fxt_excused(const struct fxt_check *c, enum fxt_rule rule, bool loss);
 

@@ -173,7 +173,7 @@ static bool known_thread(const struct fxt_check *c, uint64_t tid)
 	return fxt_find(&c->threads, tid + 1);
 }
 
-/* Checks the objects of a thread that has an event. */
+/* Checks that a thread with an event has a thread object and a process object. */
 static void thread_end(struct fxt_check *c, const struct fxt_entry *e)
 {
 	uint32_t tid = e->a >> 32, pid = e->a;

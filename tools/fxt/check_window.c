@@ -55,7 +55,10 @@ static int room(struct fxt_check *c)
 	return 0;
 }
 
-/* Finds the context whose run begins: asynctrace/context.h names its operation in an argument. */
+/*
+ * If the event begins a run of a context, stores the context's id. The event has it in the argument
+ * "operation", see asynctrace/context.h.
+ */
 static void find_context(struct fxt_item *it, const struct fxt_record *rec)
 {
 	const struct fxt_arg *id;

@@ -123,7 +123,8 @@ struct fxt_reader *fxt_open_pushed(void);
 /* Appends @words words. Returns 0 or -ENOMEM. */
 int fxt_push(struct fxt_reader *r, const uint64_t *buf, size_t words);
 /*
- * No more words follow: fxt_next() then reports a missing end, as it does at the end of a file.
+ * Declares that no more words follow: fxt_next() then reports a missing end, as it does at the end
+ * of a file.
  */
 void fxt_push_end(struct fxt_reader *r);
 /* Calls @complain for every breach of the format. @detail is valid during the call only. */
@@ -158,7 +159,7 @@ void fxt_close(struct fxt_reader *r);
 /* The provider that stands for the kernel. Programs write nothing in its sections. */
 #define FXT_KERNEL_PROVIDER	1
 
-/* The count of its ring that includes a record. FXT_NOT_COUNTED: the recorder made the record. */
+/* The count of a ring to which a record belongs. FXT_NOT_COUNTED: the recorder made the record. */
 enum fxt_counted {
 	FXT_NOT_COUNTED,
 	FXT_COUNTED_EVENT,

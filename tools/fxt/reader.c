@@ -206,8 +206,8 @@ static int decode(struct fxt_cursor *c)
 }
 
 /*
- * Skips a record of 4096 words or more as a whole. Viewers read only 12 bits of its size, so it
- * is a breach.
+ * Skips a record of 4096 words or more. Such a record is a breach, because viewers read only 12
+ * bits of its size.
  */
 static int skip_large(struct fxt_reader *r, struct fxt_record *rec, uint64_t head)
 {
@@ -252,8 +252,8 @@ static void note_mark(struct fxt_reader *r, const struct fxt_record *rec)
 }
 
 /*
- * Ends the reading: no whole record is left. @words is the size of the record that begins here,
- * or 0 if its head is missing. Reports a missing end once.
+ * Called when no whole record is left. @words: size of the incomplete record, or 0 if not even its
+ * first word is there. Reports an incomplete record or a missing "trace end" once.
  */
 static int at_end(struct fxt_reader *r, struct fxt_record *rec, size_t words)
 {

@@ -186,8 +186,8 @@ static bool is_plain(const struct fxt_provider *p, const uint64_t *w, size_t lef
 }
 
 /*
- * Skips the arguments if all of them are plain. Otherwise decodes all of them to report
- * breaches.
+ * Skips the arguments if all of them are plain, which is fast. Otherwise decodes them, so that
+ * breaches of the format are reported.
  */
 static void check_args(struct fxt_cursor *c, unsigned int nargs)
 {

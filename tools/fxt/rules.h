@@ -78,7 +78,7 @@ enum fxt_rule {
  * @FXT_EXCUSE_LOSS: if records were lost (--allow-open), or in the cases of FXT_EXCUSE_PART
  * @FXT_EXCUSE_PART: if the file is a part of a recording, or its end is missing
  * @FXT_EXCUSE_CUT: if the end of the file is missing
- * @FXT_EXCUSE_END: always, because a missing end has an exit status of its own
+ * @FXT_EXCUSE_END: always; the command reports a missing end by an exit status of its own
  */
 enum fxt_excuse {
 	FXT_EXCUSE_STRICT,

@@ -51,7 +51,10 @@ struct quota_counts {
 	uint64_t ended, periods, ns;
 };
 
-/* Reads the counts of the descriptor. Returns 0 or a negative errno. */
+/*
+ * Reads the counts from @fd, which quota_open_stat() returned. @v2: as in struct quota_place.
+ * Returns 0 or a negative errno.
+ */
 int quota_read_stat(int fd, bool v2, struct quota_counts *counts);
 
 #endif /* QUOTA_PRIV_H */

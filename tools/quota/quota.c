@@ -8,7 +8,10 @@
 
 #include "quota/priv.h"
 
-/* Limit of the processes of a cgroup for which growth is reported. Bounds the work of a reading. */
+/*
+ * The growth of a cgroup's counts is reported for at most this many of its processes. Bounds the
+ * work of a reading.
+ */
 #define PIDS_MAX	4096
 
 /* A cgroup with a quota. It stays until quotas_free(), because callers may refer to its path. */
@@ -20,7 +23,7 @@ struct quota {
 	int err;		/* why cpu.stat cannot be read; or 0 */
 	uint64_t period;
 	uint64_t read;		/* time before the last reading; 0: not read so far */
-	struct quota_counts first, last;	/* readings */
+	struct quota_counts first, last;	/* the first and the last reading */
 	bool grew;		/* at the last reading */
 	bool found;		/* by the present call of quotas_watch() */
 	pid_t *pids;
@@ -149,8 +152,8 @@ static void drop_pid(struct quota *u, pid_t pid)
 }
 
 /*
- * True if @u is the cgroup of @place. A removed cgroup is not, even if its name is the same. Does
- * not store the counts in @u, because quotas_read() has to report their growth.
+ * True if @u is the cgroup of @place. If the cgroup of @u was removed, @place is a new cgroup with
+ * the same name. Does not store the counts in @u, because quotas_read() has to report their growth.
  */
 static bool is_at(struct quota *u, const struct quota_place *place)
 {
@@ -183,8 +186,8 @@ static int take_place(void *arg, const struct quota_place *place)
 			return err;
 	}
 	/*
-	 * quotas_read() skips a cgroup without processes. Take its counts, because the growth until
-	 * now concerns no process.
+	 * quotas_read() has skipped a cgroup that had no processes. Take its counts now, so that
+	 * the next growth does not include the time without processes.
 	 */
 	if (!u->nr_pids && u->fd >= 0)
 		take_counts(w->quotas, u, &u->last);
@@ -296,7 +299,7 @@ uint64_t quotas_rest(const struct quotas *q)
 	for (const struct quota *u = q->all; u; u = u->next) {
 		const uint64_t end = u->read + u->period;
 
-		/* If another period has ended since, the kernel has counted the throttling. */
+		/* If a period has ended since the last reading, the throttling is counted. */
 		if (u->fd < 0 || end <= now || !has_live_process(q, u) ||
 		    quota_read_stat(u->fd, u->v2, &counts) || counts.ended != u->last.ended)
 			continue;

@@ -184,8 +184,8 @@ static bool check_options(struct recorder *r)
 }
 
 /*
- * True if @path is standard output under any name, such as /dev/stdout. /dev/null may be
- * shared.
+ * True if @path is standard output, under any name such as /dev/stdout. False if both are a device
+ * that is not a terminal, such as /dev/null, because two outputs can share it.
  */
 static bool is_stdout(const char *path)
 {

@@ -21,7 +21,10 @@
 #include "tool.h"
 #include "record/trace_out.h"
 
-/* Failures of the recorder itself if there is a command; the values of timeout(1) and env(1) */
+/*
+ * Exit statuses if there is a command that cannot be recorded, found or executed. timeout(1) and
+ * env(1) use the same values.
+ */
 enum {
 	RECORD_FAILED		= 125,
 	RECORD_NOT_EXECUTABLE	= 126,
@@ -122,7 +125,7 @@ struct listed_process {
  * @next: index of the process whose threads are read at present
  * @walk: the walk over the threads of that process
  * @known: serial numbers of providers that were listed
- * @next_check: time before which it is not checked that processes are still providers
+ * @next_check: earliest time of the next check that processes are still providers
  * @listed: number of threads that the composer has taken
  * @left_out: number of processes whose threads could not be listed
  * @error: reason for the last of @left_out: a negative errno
@@ -143,7 +146,7 @@ struct throttling_sample;
 /**
  * struct throttling - throttling of cgroups
  * @quotas: the cgroups; NULL: throttling is not recorded
- * @samples: growths that the composer has not taken yet
+ * @samples: growths of cgroups' throttled time that the composer has not taken yet
  * @nr: number of samples
  * @room: number of samples that @samples has room for
  * @left_out: number of growths that found no room, or came after the end of the file
@@ -265,7 +268,7 @@ int record_open_signals(struct recorder *r);
 /* Restores the original signal actions, in the command's process. */
 void record_restore_signals(const struct recorder *r);
 void record_take_signals(struct recorder *r);
-/* Prints that the recording has ended and the command still runs, if so. */
+/* If the command still runs, prints that it does and that the recording has ended. */
 void record_tell_child(const struct recorder *r);
 void record_wait_child(struct recorder *r);
 
@@ -285,7 +288,7 @@ int record_poll_tracepoints(struct recorder *r, bool busy);
 /* Records events of the process from now on. */
 void record_watch_tracepoints(struct recorder *r, pid_t pid);
 int record_stop_tracepoints(struct recorder *r);
-/* Composes the rest, and accounts for losses. Call it when the session was read to its end. */
+/* Composes the remaining events, and accounts for losses. Call it after reading the session. */
 int record_finish_tracepoints(struct recorder *r);
 
 /*
@@ -295,7 +298,10 @@ int record_finish_tracepoints(struct recorder *r);
 int record_start_throttling(struct recorder *r);
 /* Watches the cgroups of a process from now on. A failure is only reported. */
 void record_watch_cgroups(struct recorder *r, pid_t pid);
-/* Reads the counts and lists providers if that is due. Composes the samples that can be placed. */
+/*
+ * Reads the counts and lists providers if that is due. Composes the samples that are not later than
+ * the session's last chunk.
+ */
 int record_poll_throttling(struct recorder *r);
 /* Returns the time of the next action; 0: none */
 double record_next_throttling(const struct recorder *r);
@@ -309,8 +315,8 @@ int record_rest_throttling(struct recorder *r);
 /* Composes all samples. @c: the composer. The samples stay, for further files of a snapshot. */
 int record_copy_throttling(const struct recorder *r, struct at_compose *c);
 /*
- * Calls record_rest_throttling(), and composes the rest. Call it when the session was read to its
- * end.
+ * Calls record_rest_throttling(), and composes the remaining samples. Call it after reading the
+ * session to its end.
  */
 int record_finish_throttling(struct recorder *r);
 void record_free_throttling(struct recorder *r);
@@ -345,7 +351,7 @@ void record_list_again(struct recorder *r);
  * file of a series of snapshots needs it.
  */
 int record_copy_listing(const struct recorder *r, struct at_compose *c);
-/* Composes the rest. Call it when the session was read to its end. */
+/* Composes the remaining threads. Call it after reading the session to its end. */
 int record_finish_listing(struct recorder *r);
 void record_listing_json(const struct recorder *r, struct json_doc *j);
 void record_listing_summary(const struct recorder *r);

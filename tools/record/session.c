@@ -36,7 +36,7 @@ static int copy_session(const struct at_session_info *s, void *arg)
 	a->mode = s->mode;
 	a->sched = s->sched;
 	a->ring_size = s->ring_size;
-	/* The summary needs only their numbers; the texts are freed after this callback. */
+	/* The summary needs only the lengths of the lists, which are freed after this callback. */
 	a->categories.nr = s->nr_categories;
 	a->patterns.nr = s->nr_patterns;
 	a->nr_pids = s->nr_pids;
@@ -158,7 +158,7 @@ static int open_session(struct recorder *r)
 		tool_error("%s", at_ctl_error(r->ctl));
 		return r->in;
 	}
-	/* A session has one reader at a time, and snapshots need that place until the end. */
+	/* A session has one reader at a time: leave the place to snapshots, until stop(). */
 	if (r->opt.snapshots) {
 		close(r->in);
 		r->in = -1;

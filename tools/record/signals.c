@@ -58,7 +58,7 @@ int record_open_signals(struct recorder *r)
 	sigaction(SIGCHLD, &fallback, NULL);
 	if (r->out.numbered)
 		sigaction(SIGHUP, &fallback, NULL);
-	/* write(2) reports these conditions. */
+	/* Ignore these signals: write(2) fails with EPIPE or EFBIG instead. */
 	sigaction(SIGPIPE, &ignore, NULL);
 	sigaction(SIGXFSZ, &ignore, NULL);
 	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -96,7 +96,10 @@ void record_take_signals(struct recorder *r)
 		r->nr_signals++;
 		if (!r->child)
 			continue;
-		/* The terminal sends its signals to the command, too. */
+		/*
+		 * A signal of the terminal (SI_KERNEL) has also reached the command, so do not pass
+		 * it on.
+		 */
 		if (si.ssi_code != SI_KERNEL)
 			kill(r->child, si.ssi_signo);
 		if (r->nr_signals == 1) {

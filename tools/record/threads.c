@@ -112,7 +112,7 @@ static bool read_next(struct listing *l)
 		return true;
 	proc_threads_close(&l->walk);
 	p->err = more == -ENODATA ? 0 : more;
-	/* A process that was listed without a provider needs no check. */
+	/* Only a process that was listed as a provider needs a check. */
 	p->checked = !p->provider;
 	if (p->checked && p->err && p->err != -ENOENT && p->err != -ESRCH)
 		leave_out(l, p->err);

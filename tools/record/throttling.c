@@ -25,10 +25,13 @@
  */
 #define LIST_SECONDS	1.0
 
-/* Limit of the time for lists: a list takes at most one tenth of the time. */
+/*
+ * After a list, pause for at least this many times its duration. So lists take at most a tenth of
+ * the time.
+ */
 #define LIST_PAUSE	10
 
-/* Pause between two looks whether the kernel has counted a period */
+/* Interval at which to check whether the kernel has counted the last throttled period */
 #define REST_PAUSE_NS	UINT64_C(5000000)
 
 /* Limit of the samples that wait: 27 minutes of one process that is always throttled */
@@ -38,8 +41,8 @@
 #define NAME_MAX_BYTES	255
 
 /**
- * struct throttling_sample - a growth that waits
- * @growth: the growth. Its path belongs to the quotas
+ * struct throttling_sample - growth of a cgroup's throttled time that is not composed yet
+ * @growth: the growth. .path points into the struct quotas that reported it
  * @comm: name of the process
  */
 struct throttling_sample {
@@ -138,7 +141,7 @@ static int add(struct at_compose *c, const struct throttling_sample *s)
 	stats = at_compose_stats(c);
 	if (!stats)
 		return -ENOMEM;
-	/* An attached session may have begun later than the whole interval. */
+	/* The composer rejects times before the session's begin. Skip what ended before it. */
 	return stats->start < s->growth.to ? add_from(c, s, stats->start) : 0;
 }
 

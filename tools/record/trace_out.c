@@ -298,8 +298,8 @@ int trace_out_ring(struct trace_out *o, uint32_t provider, uint32_t ring)
 	if (!o->tail && !o->cputime)
 		return 0;
 	/*
-	 * The filters assign all records that the composer writes to the ring named last. So write
-	 * the records of the ring before.
+	 * The filters assign all records that the composer writes to the ring named last. So first
+	 * write the buffered records of the previous ring.
 	 */
 	err = at_compose_flush(o->compose);
 	if (!err)
@@ -353,7 +353,10 @@ int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 	return trace_out_check(o, at_compose_chunk(o->compose, chunk, payload));
 }
 
-/* After @err, cuts off a partial record: it would make the file invalid. */
+/*
+ * If writing failed with @err, truncates the file to @whole bytes, because a partial record at its
+ * end would make it invalid.
+ */
 static void cut(const struct trace_out *o, int err, uint64_t whole)
 {
 	struct stat st;

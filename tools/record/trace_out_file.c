@@ -23,8 +23,8 @@ const char *trace_out_name(const struct trace_out *o)
 }
 
 /*
- * Makes FILE.3.fxt of FILE.fxt and 3, and FILE.3.fxt.zst of FILE.fxt.zst. Returns false if the
- * name is too long.
+ * Stores the name of file @number in @name. With number 3, FILE.fxt becomes FILE.3.fxt, and
+ * FILE.fxt.zst becomes FILE.3.fxt.zst. Returns false if the name is too long.
  */
 static bool name_of(const struct trace_out *o, unsigned int number, char *name, size_t size)
 {
@@ -44,9 +44,9 @@ static bool name_of(const struct trace_out *o, unsigned int number, char *name, 
 }
 
 /*
- * Returns the number of bytes of @buf to write at once. A pipe takes up to PIPE_BUF bytes as a
- * whole or not at all, even if the writer is killed. So these are the whole records in the
- * first PIPE_BUF bytes, or a piece of a larger record. Compressed data has no records.
+ * Returns the number of bytes of @buf to write at once, at most PIPE_BUF. A pipe takes up to
+ * PIPE_BUF bytes as a whole or not at all, even if the writer is killed. So the result ends with a
+ * whole record, unless the record is too large. Compressed data has no records.
  */
 static size_t whole_records(struct trace_out *o, const void *buf, size_t len)
 {

@@ -84,7 +84,10 @@ int record_poll_tracepoints(struct recorder *r, bool busy)
 		return 0;
 	r->next_ftrace = now + READ_SECONDS;
 	err = ftrace_read(r->ftrace);
-	/* The next chunks may introduce processes to whose operations the events belong. */
+	/*
+	 * Compose later while chunks arrive: the next ones may introduce the processes whose
+	 * operations the events belong to.
+	 */
 	if (err || (busy && !ftrace_is_crowded(r->ftrace)))
 		return err;
 	return compose(r);

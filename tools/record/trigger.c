@@ -10,7 +10,7 @@
 #include "record/record.h"
 #include "tool.h"
 
-/* Time to wait for another reader of the session, such as a snapshot, which is short */
+/* How long to retry a snapshot while the session has another reader, which soon ends */
 #define WAIT_SECONDS	2
 
 bool record_take_trigger(struct record_options *o, char *text)
@@ -151,8 +151,8 @@ static void tell_missed(struct recorder *r, const struct at_notification *e)
 }
 
 /*
- * Acts on pending alerts. Several that ask for a snapshot share one. Returns 1 to continue, 0
- * to stop, or a negative errno after a message.
+ * Acts on pending alerts. Takes one snapshot, even if several alerts ask for one. Returns 1 to
+ * continue, 0 to stop, or a negative errno after a message.
  */
 int record_take_alerts(struct recorder *r)
 {

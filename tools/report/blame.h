@@ -7,8 +7,9 @@
 #include "fxt/names.h"
 
 /*
- * One cause of latency, from the general to the particular. Threads of one name share a row,
- * because the threads of a pool do the same work.
+ * One cause of latency. The members are in the order of the frames of blame_frames(), the most
+ * general one first. Threads of one name share a row, because the threads of a pool do the same
+ * work.
  */
 struct blame_row {
 	const char *type;	/* category/name of the operation */

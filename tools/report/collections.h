@@ -9,7 +9,7 @@
 struct collection {
 	uint64_t from, to;	/* .to: the end of the trace if the collection does not end */
 	uint64_t pid, tid;	/* process and thread that collected */
-	char *type;		/* NULL: an end */
+	char *type;		/* NULL: this is the end of a collection */
 	bool complete;
 };
 

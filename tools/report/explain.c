@@ -31,7 +31,7 @@ static struct unit unit_of(uint64_t ns)
 	return (struct unit){ "ns", 1 };
 }
 
-/* Prints one digit after the point, or more if that digit and all before it would be 0. */
+/* Prints one digit after the point, or up to three if the value would otherwise be 0.0. */
 static void print_ns(FILE *f, uint64_t ns, struct unit u)
 {
 	double x = ns / u.ns;
@@ -205,8 +205,8 @@ static bool says_something(const struct party *p)
 }
 
 /*
- * Returns the party for which the operation waited longest. Its cgroup is that of the party that
- * was throttled longest, and its time under the quota is that of all parties of this cgroup.
+ * Returns a copy of the first party, for which the operation waited longest. Sets its cgroup to
+ * that of the party that was throttled longest, and its throttled time to the sum of this cgroup.
  */
 static struct party longest_party(const struct parties *all)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Adds threads and findings, for all lints */
+/* Lists that all lints add to: threads, and findings */
 #include <stdlib.h>
 
 #include "lints.h"

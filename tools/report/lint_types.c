@@ -60,8 +60,8 @@ static struct lint_provider *provider_of(struct lints *l, const char *name)
 }
 
 /*
- * Returns the type of @id, which is made if it is new. Pointers are the key, because the
- * analysis stores each name once. NULL: no memory
+ * Returns the type of @id. Makes the type if there is none. The key is the addresses of the three
+ * names, because the analysis stores each name once. NULL: no memory
  */
 static struct lint_type *type_of(struct lints *l, const struct analysis_id *id)
 {

@@ -68,7 +68,8 @@ struct lints {
 	/* .a index in the arrays above + 1 */
 	struct fxt_table by_thread, by_waker, by_type, by_provider;
 	uint64_t herds;		/* number of the last herd */
-	struct fxt_table last_herds;	/* waker and thread: .a number of the last herd with both */
+	/* By waker and thread: .a is the last herd in which the waker woke the thread. */
+	struct fxt_table last_herds;
 
 	struct finding *of;
 	size_t nr, room;

@@ -13,8 +13,8 @@ static uint64_t key_of(const struct analysis_interval *row)
 	const uint64_t key = fxt_hash(fxt_hash((uintptr_t)row->thread, row->reason), other);
 
 	/*
-	 * Waiting behind other work and waiting for a thread that does not come are different
-	 * causes.
+	 * Separate two causes of waiting in a queue: the next thread worked on another operation,
+	 * or it did not.
 	 */
 	if (row->state == ANALYSIS_QUEUED)
 		return fxt_hash(key, !row->other_id);
@@ -64,7 +64,7 @@ static void choose_ids(struct party *p)
 			p->ids[i].ns = e->b;
 			if (!other)
 				break;
-			/* The displaced id is inserted further behind. */
+			/* Insert the id that was here further behind. */
 			id = other;
 			e->b = ns;
 		}
@@ -89,7 +89,7 @@ static int add(struct parties *p, const struct analysis_interval *row)
 	party = &p->of[e->a - 1];
 	party->ns += row->to - row->from;
 	party->throttled_ns += row->throttled_ns;
-	/* A thread may wait for several descriptors or locks. */
+	/* Keep the argument, such as a descriptor, only if all intervals have the same one. */
 	if (row->argument != party->row.argument || !row->has_argument)
 		party->row.has_argument = false;
 	return row->other_id ? add_id(party, row->other_id, row->to - row->from) : 0;

@@ -8,10 +8,10 @@
 
 #define PARTY_IDS_MAX	3
 
-/* Intervals of one state with the same thread, system call, duration, quota and other party */
+/* Intervals of one state with the same thread, reason and other party; see key_of() for more */
 struct party {
 	uint64_t ns;
-	uint64_t throttled_ns;	/* limit of the part of .ns spent waiting for the quota of
+	uint64_t throttled_ns;	/* at most this part of .ns was spent waiting for the quota of
 				   .row.cgroup */
 	struct analysis_interval row;	/* the first interval */
 	/* Operations that the other party worked on, those with the most time first */

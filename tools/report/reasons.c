@@ -116,7 +116,9 @@ const char *reason_of(const struct analysis_interval *row)
 	call = call_of(row->in);
 	if (!call)
 		return row->in;
-	/* Reading and writing may wait for a peer, or for a disk. */
+	/*
+	 * A read or write of a pipe or a socket waits for the peer, so name the type of the file.
+	 */
 	if ((!strcmp(call->reason, "read") || !strcmp(call->reason, "write")) &&
 	    (row->file == ASYNCTRACE_FXT_FILE_PIPE || row->file == ASYNCTRACE_FXT_FILE_SOCKET))
 		return reason_file(row);

@@ -282,7 +282,8 @@ static int read_all(struct source *s)
 	fxt_on_breach(r, on_breach, s);
 	/*
 	 * Arguments of events are needed only for pairs, for notes, for reports of records, and in
-	 * files of slow operations, which begin with a mark.
+	 * files of slow operations. Such a file begins with a mark. At the mark, the loop below
+	 * turns the arguments on again.
 	 */
 	if (!s->pair && !s->rows.note && !s->record)
 		fxt_without_args(r);

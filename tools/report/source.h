@@ -96,14 +96,14 @@ int source_option(struct source *s, int opt, char *arg);
  */
 int source_read(struct source *s);
 /*
- * Call this if no row was chosen. Prints which options chose none, or that --pair matches no event.
- * Returns false, without a message, if the options choose no rows. @log_text: value of --log, or
- * NULL
+ * Call this if no row was chosen. Returns true after a message, which names the options that
+ * restrict the rows, or says that --pair matches no event. Returns false, without a message, if
+ * there are no such options. @log_text: value of --log, or NULL
  */
 bool source_says_none(const struct source *s, const char *log_text);
 /* Prints messages about everything that makes the answer incomplete. */
 void source_limits(const struct source *s);
-/* Returns the exit status of a command that answered. */
+/* Returns the exit status after a result was printed: it shows if the result is incomplete. */
 int source_status(const struct source *s);
 void source_close(struct source *s);
 

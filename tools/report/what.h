@@ -55,8 +55,8 @@ struct what {
 	void (*restart)(void *data);
 	bool takes_id;		/* the report is about the operations with one id */
 	bool takes_log;		/* --log selects the report's rows */
-	bool whole;		/* options that choose operations do not apply, although the report
-				   takes operations */
+	bool whole;		/* takes operations, but rejects the options that choose some of
+				   them */
 	bool timed;		/* the report's rows have a time, so --from and --to apply */
 	bool scheduled;		/* its rows depend on the trace's scheduling */
 	bool many;		/* many rows: text shows only the first ones without --all */

@@ -38,7 +38,10 @@ static int add_wakeup(void *arg, const struct analysis_wakeup *wakeup)
 	return source_filters_operations(&r->source) ? 0 : lints_wakeup(r->data, wakeup);
 }
 
-/* A herd needs all turns of its threads, so the source does not filter turns. */
+/*
+ * Filters turns by time here and not in the source, because lints_turn_over(), which judges herds,
+ * needs all turns.
+ */
 static int add_turn(void *arg, const struct analysis_turn *turn)
 {
 	struct report *r = arg;

@@ -92,8 +92,8 @@ struct groups {
 };
 
 /*
- * Returns the group of a log, which is made if it is new. Addresses are the key, because the
- * analysis stores each text once. NULL: no memory
+ * Returns the group of a log. Makes the group if there is none. The key is the addresses of
+ * category and text, because the analysis stores each text once. NULL: no memory
  */
 static struct group *group_of(struct groups *g, const struct analysis_note *n)
 {

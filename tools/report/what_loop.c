@@ -53,8 +53,8 @@ static struct loop *loop_of(struct loops *d, const struct fxt_record *rec)
 	if (!e)
 		return NULL;
 	/*
-	 * The index has one loop of each hash. Loops with this hash, but another name or id, are
-	 * searched for.
+	 * The index has only one loop of each hash. Other loops with the same hash are found by a
+	 * linear search.
 	 */
 	if (e->a && is_loop(&d->of[e->a - 1], rec))
 		return &d->of[e->a - 1];

@@ -105,7 +105,7 @@ static uint64_t self_of(const struct forest *f, const struct analysis_operation 
 	return self;
 }
 
-/* Begins a row and adds its first cells. The caller adds those from the kind on. */
+/* Begins a row and adds its times. The caller adds the cells from the column KIND on. */
 static void begin_row(struct tree *t, uint64_t at, uint64_t ns, uint64_t self)
 {
 	struct sheet *s = &t->r->sheet;

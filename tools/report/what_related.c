@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Report of the threads that an operation depended on: those that worked on it, those that woke
- * them, and those that woke these, like "related goroutines" of go tool trace
+ * Report of the threads that an operation depended on, like "related goroutines" of go tool trace.
+ * These are the threads that worked on it, the wakers of these threads, and the wakers of the
+ * wakers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,8 +50,8 @@ struct relative {
 	const struct analysis_thread *thread;
 	unsigned int distance;
 	uint64_t until;			/* later wakeups of the thread did not matter */
-	uint64_t wakeups;		/* wakeups of threads one step nearer to the operation,
-					   until .until */
+	uint64_t wakeups;		/* number of wakeups before .until by which this thread
+					   woke threads of a smaller distance */
 	const struct analysis_thread *woken;	/* thread that the last of these wakeups woke */
 };
 
@@ -140,7 +141,7 @@ static int add_wakers(struct relatives *all, const struct related *d, uint64_t f
 		waker = relative_of(all, w->waker, distance);
 		if (!waker)
 			return -ENOMEM;
-		/* Skip a thread that is nearer to the operation by another way. */
+		/* Skip a thread that already has a smaller distance. */
 		if (waker->distance != distance)
 			continue;
 		waker->until = w->ns;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reports on the scheduler: threads, sched, its histogram and its occupants, wakeups. A wait is
- * the time in which a thread was runnable. A wait that began before the thread's first record
- * has an unknown length and is left out. A thread is followed if all of its switches are recorded.
- * Waits of other threads are left out, too.
+ * The reports threads, sched, its histogram, its occupants (the threads that had the CPU while
+ * another one waited) and wakeups. A wait is the time in which a thread was runnable. A wait that
+ * began before the thread's first record has an unknown length and is left out. A thread is
+ * followed if all of its switches are recorded. Waits of other threads are left out, too.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -155,7 +155,7 @@ static char mark_of(const uint64_t *ns)
 	return mark;
 }
 
-/* The caller must free the result. Returns NULL if there is no memory. */
+/* Returns the text to the left of @line, which the caller must free. NULL: no memory */
 static char *label_of(const struct line *line)
 {
 	const struct analysis_thread *t = line->thread;

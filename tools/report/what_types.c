@@ -12,7 +12,7 @@ static const enum analysis_state states[ANALYSIS_STATES] = {
 	ANALYSIS_RUNNING, ANALYSIS_RUNNABLE, ANALYSIS_BLOCKED, ANALYSIS_QUEUED, ANALYSIS_UNKNOWN,
 };
 
-/* The types of both files of diff. Other reports use only .types, and the rest with --log. */
+/* .first has the types of the first file of diff. The members after it are used only with --log. */
 struct data {
 	struct types types, first;
 	struct analysis_operation *waiting;	/* operations that may still get a log with the

@@ -97,7 +97,10 @@ static bool ends_covered(const struct tail *t, const struct tail_entry *e)
 	       is_covered(t, window_entry(&t->window, e->partner));
 }
 
-/* True if @e, an event of a tracepoint, belongs to a slow operation. Its thread does not matter. */
+/*
+ * True if @e is an event of a tracepoint that belongs to a slow operation. Such an event is kept
+ * even outside of its thread's covers.
+ */
 static bool is_of_slow(const struct tail *t, const struct tail_entry *e)
 {
 	return e->joined && fxt_find(&t->slow, fxt_hash(e->joined, 0));
@@ -283,8 +286,8 @@ static int own_event(struct tail *t, const struct tail_entry *e)
 /* --- all of them --------------------------------------------------------------------------- */
 
 /*
- * Writes the marks of @c up to t->passed. @tid: the thread of @c, which the file must name even
- * if it has no record of the thread; 0 if @c belongs to no thread
+ * Writes the marks of those covers of @c that begin at t->passed or earlier. @tid: the thread that
+ * @c belongs to, or 0. The file must name this thread even if it has no record of the thread.
  */
 static void begin(struct tail *t, struct tail_covers *c, uint32_t tid)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Writing one event to the file, and noting that its thread needs a record of its operation */
+/* Writes one event to the file, and the records of threads and operations that it needs */
 #include <string.h>
 
 #include "priv.h"
@@ -7,7 +7,7 @@
 void emit_event(struct tail *t, const struct tail_entry *e, const uint64_t *words, size_t nr,
 		bool apart)
 {
-	/* The id is the record's last word. */
+	/* Used only for begins of operations, whose last word is the id. */
 	const uint64_t id = words[nr - 1];
 
 	objects_use(t, e->tid);
@@ -17,7 +17,7 @@ void emit_event(struct tail *t, const struct tail_entry *e, const uint64_t *word
 	if (apart)
 		nr = encode_apart(t->scratch, nr, &t->counts.trimmed);
 	out_put(t, apart ? t->scratch : words, nr, e);
-	/* The thread that entered the operation may not be in the file. */
+	/* The file may lack the records of the thread that entered the operation. */
 	if (e->entered)
 		marks_entered(t, e, id);
 }

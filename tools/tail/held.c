@@ -150,7 +150,7 @@ void held_write(struct tail *t, struct tail_held *h, bool apart)
 		window_entry(&t->window, h->entry.partner)->flags |= ENTRY_KEEP;
 }
 
-/* --- what one slow operation needs ----------------------------------------------------- */
+/* --- held records that one slow operation needs ---------------------------------------- */
 
 int held_want(struct tail *t, struct tail_held *h, bool apart)
 {
@@ -161,8 +161,8 @@ int held_want(struct tail *t, struct tail_held *h, bool apart)
 }
 
 /*
- * Sorts by number. Of two entries for one record, the one that is not apart comes first, because
- * the record is written as the first of them asks.
+ * Sorts by number. If one record has two entries, puts the one without .apart first: after its
+ * write, the other one has nothing to write.
  */
 static int by_number(const void *a, const void *b)
 {
@@ -179,7 +179,10 @@ static void write_wanted(struct tail *t, struct tail_held *h, bool apart)
 		held_write(t, h, apart);
 		return;
 	}
-	/* The thread also works on other operations with the id of the one that ended. */
+	/*
+	 * An operation ended, but the record also shows that the thread works on other operations
+	 * with the same id. Write an instant, which shows only that.
+	 */
 	if (!h->told)
 		write_instant(t, h);
 	h->told = true;
@@ -194,7 +197,7 @@ void held_write_wanted(struct tail *t)
 	t->nr_wanted = 0;
 }
 
-/* --- how long they are held ------------------------------------------------------------ */
+/* --- how long records are held --------------------------------------------------------- */
 
 static bool is_needed(const struct tail *t, const struct tail_held *h)
 {

@@ -26,7 +26,10 @@ void out_unwritten(struct tail *t, const struct tail_entry *e)
 
 void out_filtered(struct tail *t, const struct tail_entry *e)
 {
-	/* After a failure, it is not known which records are needed, so the record is lost. */
+	/*
+	 * After a failure, the analysis does not tell which records are needed. So the record was
+	 * not filtered out, but lost.
+	 */
 	if (t->failed)
 		out_unwritten(t, e);
 	else if (e->flags & ENTRY_COUNTED)

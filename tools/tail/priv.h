@@ -46,7 +46,8 @@ struct tail_entry {
 				   0: none */
 	uint64_t joined;	/* id of the operation to which an event of a tracepoint belongs;
 				   0: none */
-	uint32_t tid, other;	/* thread; coming thread, waker, or process of the object */
+	uint32_t tid, other;	/* .tid: the thread, or the one that leaves the CPU; .other: the
+				   one that comes, the waker, or the process of the object */
 	uint32_t provider;
 	uint32_t source;
 	uint32_t at;		/* index in the window's words */
@@ -111,7 +112,8 @@ struct tail_held {
 	uint64_t *words;
 	size_t nr;
 	bool written;
-	bool told;		/* the file already shows what the thread works on since then */
+	bool told;		/* the file already shows what the thread works on from this
+				   record on */
 	struct tail_held *next, *previous;	/* of the thread */
 	struct tail_held *newer, *older;
 };
@@ -193,8 +195,8 @@ struct tail_cpu *cpu_make(struct tail *t, unsigned int cpu);
 void marks_head(struct tail *t, uint64_t ns);
 void marks_operation(struct tail *t, uint64_t ns, uint64_t id);
 /*
- * Writes that a thread entered the operation that @e, a record with @id, began. Call this after
- * the begin is written.
+ * Writes a mark: a thread entered operation @id. @e: the operation's begin, which must have been
+ * written
  */
 void marks_entered(struct tail *t, const struct tail_entry *e, uint64_t id);
 /* Make a mark of the state at @ns. Return the number of words. */
@@ -202,9 +204,11 @@ size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state
 size_t marks_work(uint64_t *w, uint64_t ns, const struct analysis_thread_state *s);
 size_t marks_cpu(uint64_t *w, uint64_t ns, const struct analysis_cpu_state *s);
 /*
- * marks_away(): the switch @switched is left out, so writes a switch to the pseudo thread of @cpu.
- * marks_back(): before the next switch that is kept, writes one to the thread that runs there.
- * marks_away() returns 0 or -ENOMEM.
+ * If the file leaves out switches of a CPU, a pseudo thread runs there instead.
+ * marks_away(): writes a switch to the pseudo thread of @cpu in place of the omitted @switched.
+ *	Returns 0 or -ENOMEM.
+ * marks_back(): writes a switch to the thread that the last omitted switch put on @cpu. Call it
+ *	before the next switch that is written.
  */
 int marks_away(struct tail *t, struct tail_cpu *c, unsigned int cpu, const uint64_t *switched);
 void marks_back(struct tail *t, struct tail_cpu *c, unsigned int cpu);
@@ -267,8 +271,9 @@ struct tail {
 	struct tail_window window;
 	uint64_t settled, horizon;	/* entries before .settled are analysed; entries
 					   before .horizon leave the window next */
-	uint64_t settled_bytes, horizon_bytes;	/* bytes of the window before these */
-	uint64_t settled_ns, horizon_ns;	/* the latest times before these */
+	uint64_t settled_bytes, horizon_bytes;	/* bytes before .settled and .horizon */
+	uint64_t settled_ns, horizon_ns;	/* latest time of the entries before .settled,
+						   and latest .reach of those before .horizon */
 	uint64_t unsettled;		/* bytes since the last analysis_settle() */
 	uint64_t passed;		/* the latest time of records that have left the window */
 	uint64_t due;			/* begin of the first cover whose mark is not written */

@@ -13,7 +13,7 @@
 
 #define STEP(t)	((t)->opts.window / 16)	/* bytes between two calls of the analysis */
 
-/* --- what the analysis tells ------------------------------------------------------- */
+/* --- callbacks of the analysis ------------------------------------------------------ */
 
 static struct tail_entry *entry_of(struct tail *t, uint64_t number)
 {
@@ -26,8 +26,9 @@ static struct tail_entry *entry_of(struct tail *t, uint64_t number)
 }
 
 /*
- * Notes how long @record determines what its thread works on. A record may show several works of
- * its thread. All of them are in one duration, so all have ended, or all are ongoing.
+ * Notes until when @record determines what its thread works on. If the record shows that the thread
+ * works on several operations, one duration contains all this work. So all of it has ended, or all
+ * of it is ongoing.
  */
 static void on_lasts(void *arg, uint64_t record, uint64_t ns)
 {
@@ -98,7 +99,7 @@ struct tail *tail_new(const struct tail_options *o)
 {
 	struct tail *t = calloc(1, sizeof(*t));
 	const struct analysis_options opts = {
-		/* Set no limits here, because the size of the window bounds both. */
+		/* .window and .history need no limit: the size of the tail's window bounds them. */
 		.window = UINT32_MAX, .history = SIZE_MAX / 4, .lead = o->before + 1,
 		.names = (1 << 20) + o->window / 4, .open = 1000 + o->window / 1024,
 	};
@@ -199,8 +200,8 @@ static int drop_first(struct tail *t)
 }
 
 /*
- * Frees state that no record needs. Waits one more round, because a duration is written at its
- * end, after records that depend on it.
+ * Frees state of times before t->passed at the previous call. Keeps newer state until the next
+ * call, because a duration is written at its end, after records that depend on it.
  */
 static void forget(struct tail *t)
 {
@@ -380,8 +381,8 @@ static void fail(struct tail *t, int err)
 }
 
 /*
- * Takes the next record of t->early, which is at @words. Returns its words, or 0 if it was not
- * taken.
+ * Takes the next record of t->early, which is at @words. Returns its number of words, or 0 if the
+ * record was not taken.
  */
 static size_t push_record(struct tail *t, const uint64_t *words)
 {

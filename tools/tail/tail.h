@@ -53,9 +53,10 @@ struct tail_counts {
 	uint64_t hasty;		/* slow operations in the file that were written too early: records
 				   of their threads may be missing; see .hasty in analysis.h */
 	uint64_t late;		/* records that came too late to be sorted */
-	uint64_t unnamed;	/* names that exceeded the analysis's limit: types may be
-				   mixed up */
-	uint64_t trimmed;	/* arguments that did not fit into a record with its names */
+	uint64_t unnamed;	/* names that the analysis replaced by "..." at its limit: types
+				   may be mixed up */
+	uint64_t trimmed;	/* arguments left out, because a record in the file contains its
+				   names, and would be too long */
 };
 
 struct tail;

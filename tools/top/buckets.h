@@ -22,9 +22,8 @@ void buckets_add(struct buckets *h, uint64_t ns);
 /* Adds all latencies of @from to @to. */
 void buckets_merge(struct buckets *to, const struct buckets *from);
 /*
- * Returns a bound of the latency that at least @percent percent of all do not exceed (nearest
- * rank). The bound exceeds the exact value by at most 1/32. Returns 0 if there are no
- * latencies.
+ * Returns an upper bound of a percentile of the latencies (nearest rank). The bound exceeds the
+ * exact percentile by at most 1/32. Returns 0 if there are no latencies.
  */
 uint64_t buckets_percentile(const struct buckets *h, double percent);
 

@@ -50,7 +50,10 @@ int feed_open_file(struct feed *f, struct live *l);
  * at_compose_stats(). For a trace, only the sums of its losses are known.
  */
 void feed_counts(struct feed *f, const struct live *l, struct at_compose_counts *counts);
-/* Bounds the memory. Call this after each .take. Returns 0, or a negative errno after a message. */
+/*
+ * Restarts the analysis if the program uses too much memory. Call this after each call of .take.
+ * Returns 0, or a negative errno after a message.
+ */
 int feed_bound(struct feed *f, struct live *l);
 void feed_close(struct feed *f);
 /* Prints that reading failed, with the reason. Returns @err. */

@@ -9,7 +9,10 @@
 #include "feed.h"
 #include "tool.h"
 
-/* Limit of a round of reading: by then, more has been read than the rings hold. */
+/*
+ * Limit of a round of reading. In this time more is read than the rings hold, so all records from
+ * before the round have been read.
+ */
 #define ROUND_NS	1000000000ull
 
 static ssize_t take_words(void *arg, const void *buf, size_t len)
@@ -184,7 +187,10 @@ int feed_bound(struct feed *f, struct live *l)
 
 	if (err < 0)
 		return feed_failed(f, err);
-	/* A pipe repeats no names, so its reader cannot be replaced. */
+	/*
+	 * Replace the reader, too, because the restart does not free its memory. The composer
+	 * repeats all names for a new reader. A pipe does not, so its reader stays.
+	 */
 	if (!err || !f->compose)
 		return 0;
 	err = at_compose_next(f->compose, &f->compose_options);

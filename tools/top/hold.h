@@ -2,8 +2,8 @@
 /*
  * Computes how long records are held back before they are analysed. A record may be read after
  * later ones of other rings. A complete duration is written at its end, but begins before the
- * events that it encloses. So a record waits until records have been read that are later by the
- * longest complete duration of the last minute, and a margin.
+ * events that it encloses. So each record waits for the length of the longest complete duration of
+ * the last minute, and a margin.
  */
 #ifndef TOP_HOLD_H
 #define TOP_HOLD_H
@@ -17,11 +17,11 @@
 #define HOLD_SAMPLES	256
 /* In ns. HOLD_SAMPLES samples with this spacing cover more than HOLD_MAX. */
 #define HOLD_SPACING	50000000ull
-/* In ns. The longest duration counts for one to two of these periods. */
+/* Period in ns. A duration affects the delay during the period that reads it, and the next one. */
 #define HOLD_MEMORY	30000000000ull
 
 /*
- * Zero bytes are a valid start. Times called @wall are nanoseconds of any clock of this
+ * A zeroed structure is initialized. Times called @wall are nanoseconds of any clock of this
  * machine.
  */
 struct hold {

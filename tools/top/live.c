@@ -163,7 +163,10 @@ static int begins(struct live *l, const struct fxt_record *rec)
 
 static int read_event(struct live *l, const struct fxt_record *rec)
 {
-	/* Events of the recorder are about losses and clocks. */
+	/*
+	 * Skip events of the recorder's threads, which report losses and clocks. This also skips
+	 * virtual threads of programs, which have no operations.
+	 */
 	if (rec->thread.tid > FXT_TID_REAL_MAX)
 		return 0;
 	l->records++;

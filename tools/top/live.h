@@ -30,9 +30,9 @@ struct live {
 	struct hold hold;
 	struct analysis *analysis;
 	struct fxt_reader *reader;
-	struct fxt_table providers;	/* id + 1: .a its name, from the names below */
+	struct fxt_table providers;	/* by id + 1; .a: the name, which is in .names */
 	struct fxt_names names;		/* of providers */
-	struct fxt_table types;		/* names in the engine: .a row of the type */
+	struct fxt_table types;		/* by hash of the engine's names; .a: row of the type */
 	size_t window;			/* 0: LIVE_WINDOW */
 	bool is_file;			/* the source can be read again */
 	bool own_clock;			/* times of the trace are CLOCK_BOOTTIME of this machine */

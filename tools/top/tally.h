@@ -11,7 +11,7 @@
 #include "buckets.h"
 
 #define TYPES_MAX	100
-/* Limit of names of types; longer ones are cut */
+/* Longer names of types are cut to this number of bytes. */
 #define TYPE_NAME_MAX	256
 #define TYPE_TEXT_SIZE	(2 * TYPE_NAME_MAX + 2)
 /* The last seconds, as slices of one second of trace time */
@@ -44,7 +44,7 @@ struct tally {
 	struct fxt_table index;		/* hash of the names: .a the row */
 	uint64_t now;			/* operations that ended before this time have been added */
 	uint64_t previous;		/* .now at the previous snapshot */
-	uint64_t interval;		/* base of .rate in ns; 0: none yet */
+	uint64_t interval;		/* ns over which .rate was computed; 0: no rates yet */
 };
 
 /* Writes "category/name" of @t, or its name alone, to @text and returns it. */

@@ -366,10 +366,10 @@ struct asynctrace_subbuf {
 /* --- the durable ring ----------------------------------------------------- */
 
 /*
- * The first word of its header line is the position: bits 0..31 are the words committed, bits
- * 32..63 the durable generation. Its data are FXT string records with indices from 1 on, in
- * order, which are not rewritten within a generation. If the durable ring is full, records in
- * other rings carry their names inline.
+ * The first word of the durable ring's header line is its position: bits 0..31 are the words
+ * committed, bits 32..63 the durable generation. The ring's data are FXT string records with
+ * indices from 1 on, in order. They are not rewritten within a generation. If the durable ring is
+ * full, records in other rings carry their names inline.
  */
 #define ASYNCTRACE_DURABLE_GEN_SHIFT	32
 #define ASYNCTRACE_DURABLE_SIZE		(256 * 1024)	/* bytes with the line */

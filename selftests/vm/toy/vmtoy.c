@@ -38,7 +38,10 @@ static noinline void toy_bounds(void)
 	unsigned int i = 4;
 
 	OPTIMIZER_HIDE_VAR(i);
-	/* Not WRITE_ONCE(), because taking the address alone is not out of bounds. */
+	/*
+	 * Do not use WRITE_ONCE(). It takes the address, and the sanitizer allows the address of
+	 * the element past the end.
+	 */
 	array[i & 7]++;
 	pr_info("vmtoy: %d\n", array[0]);
 }
@@ -62,7 +65,7 @@ static noinline void toy_locks(void)
 	mutex_unlock(&toy_b);
 }
 
-/* Allowed on most kernels, wrong with PREEMPT_RT */
+/* Takes a spinlock under a raw spinlock: allowed on most kernels, but not with PREEMPT_RT */
 static noinline void toy_context(void)
 {
 	raw_spin_lock(&toy_raw);
@@ -77,7 +80,7 @@ static noinline void toy_leak(void)
 	WRITE_ONCE(toy_lost, NULL);
 }
 
-/* No leak as long as the module points to the memory */
+/* Allocates memory that is not leaked until the module, whose pointer refers to it, is unloaded. */
 static noinline void toy_forget(void)
 {
 	WRITE_ONCE(toy_lost, kmalloc(100, GFP_KERNEL));

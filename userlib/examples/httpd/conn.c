@@ -161,8 +161,8 @@ static struct request *request_new(struct conn *c, const struct http_head *head)
 	req->conn = c;
 	req->fd = c->fd;
 	/*
-	 * at_flow_id() instead of TRACE_NONCE(), because the trace has this id unchanged, and the
-	 * log must have the same id.
+	 * The log must show the same id as the trace. The trace has ids of at_flow_id() unchanged,
+	 * unlike those of TRACE_NONCE().
 	 */
 	req->async_id = at_flow_id();
 	req->flow_id = at_flow_id();

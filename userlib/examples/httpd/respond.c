@@ -213,7 +213,10 @@ static int send_all(struct request *req)
 	return 0;
 }
 
-/* Returns what to do with the connection. *more: set instead if the file has more pieces. */
+/*
+ * Returns what to do with the connection. Sets *more if the file has more pieces; then the caller
+ * must ignore the result.
+ */
 static enum verdict write_answer(struct request *req, bool *more)
 {
 	int err;

@@ -158,9 +158,9 @@ struct at_compose_tracepoint {
 };
 
 /*
- * Add the event only if @operation joins it to an operation, or only if not. A caller that has
- * recorded the events of some threads and the events of all threads uses both, so that each
- * event is added once.
+ * _JOINED: add the event only if @operation joins it to an operation. _UNJOINED: add it only if
+ * not. A caller that has recorded the events of some threads and the events of all threads uses
+ * both, so that each event is added once.
  */
 #define ASYNCTRACE_COMPOSE_TRACEPOINT_JOINED	(1u << 0)
 #define ASYNCTRACE_COMPOSE_TRACEPOINT_UNJOINED	(1u << 1)
@@ -279,8 +279,8 @@ struct at_compose_thread {
  * A session records how states of threads change. So a reader of the file does not know the state
  * of a thread without records, unless the state is added. Scheduling records of the thread up to
  * @until override the state. Later files of the session (see at_compose_next()) repeat the state
- * until the thread has a record of the time from @from on. Then they have the states that the
- * records show.
+ * until the thread has a record of the time from @from on. After that record, the files have the
+ * state that the records show.
  *
  * Return: 0; -EAGAIN: the session has not introduced the provider yet: call again after
  * at_compose_chunk(); -ESRCH: by the session's records, the thread or the provider belongs to
@@ -337,7 +337,7 @@ uint64_t at_compose_written(const struct at_compose *c);
  * @wakeups: wakeups of the kernel in the file
  * @bytes: payload bytes of the chunks
  * @delivered: records in the file: @events + @switches + @wakeups
- * @malformed: records read that must not be in the file
+ * @malformed: records read that are invalid, so they are not in the file
  * @overwritten: records lost to wraparound
  * @dropped: records that found no room
  * @cleared: records that a later start cleared before they were read

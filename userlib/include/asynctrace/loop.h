@@ -134,8 +134,8 @@ void at_loop_wait_(struct at_loop *loop);
 void at_loop_work_(struct at_loop *loop);
 
 /*
- * Returns true if the loop is not enabled and nothing is recorded. One branch for both, because
- * this is all that the hooks cost then.
+ * Returns true if the loop is not enabled and nothing is recorded. The hooks then cost only this
+ * test, so it has one branch for both conditions.
  */
 TRACE_INLINE_ bool at_loop_off_(const struct at_loop *loop)
 {

@@ -277,8 +277,8 @@ struct at_traceparent {
 };
 
 /*
- * Reads the value of a header, @bytes long, of version 00 or later. Returns 0, or -EINVAL if the
- * value is malformed; *@t is then unchanged.
+ * Parses the value of a "traceparent" header of version 00 or later. @bytes: length of @value.
+ * Returns 0, or -EINVAL if the value is malformed; *@t is then unchanged.
  */
 int at_traceparent_parse(struct at_traceparent *t, const char *value, size_t bytes);
 /*

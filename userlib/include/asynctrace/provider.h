@@ -57,10 +57,10 @@ struct at_provider_options {
  * at_provider_register - register the process, or register it again under another name
  * @opts: settings; NULL: the defaults
  *
- * On return, a started session that matches this provider records it. Other threads that reach a
- * macro during the registration wait for each of its steps: one second at most, five if the
- * registering thread is busy, and longer if the machine is overloaded. If a thread cannot wait, or
- * gives up, its record counts as dropped. This function is a cancellation point only with
+ * On return, a started session that matches this provider records it. Another thread that reaches a
+ * macro during the registration waits: at most one second for each step of the registration, five
+ * if the registering thread is busy, and longer on an overloaded machine. If a thread cannot wait,
+ * or gives up, its record counts as dropped. This function is a cancellation point only with
  * ASYNCTRACE_PROVIDER_WAIT_START.
  *
  * Return: 0; -ENOENT: the module is not loaded; -EACCES: /dev/asynctrace may not be opened;

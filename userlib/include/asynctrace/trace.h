@@ -48,7 +48,7 @@ typedef uint64_t trace_vthread_id_t;
 #define TA_KOID(v)		at_arg_koid_(v)
 /*
  * Text of len bytes in UTF-8, which need not end in a NUL. A text is cut at 32,000 bytes, or where
- * the record is full. Of a text at NULL, a null value is recorded.
+ * the record is full. If p is NULL, the value is recorded as null.
  */
 #define TA_CHAR_ARRAY(p, len)	at_arg_text_(p, len)
 
@@ -489,7 +489,7 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
  * the session. They may, for example, stop the trace. name: a literal of 1 to 14 bytes. Writes no
  * record, but makes one system call. If a program raises more than about a hundred alerts in a
  * second, some are lost and counted. An alert has no effect unless a session of the module records
- * the process; in an in-process trace alone, none does.
+ * the process. An in-process trace ignores alerts.
  */
 #define TRACE_ALERT(category, name) \
 	do { \

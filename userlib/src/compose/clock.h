@@ -22,7 +22,7 @@ struct atc_segment {
 };
 
 /*
- * The line between two pairs that the last time was read from. The line stays valid, because
+ * The line between two pairs by which ticks were last converted. The line stays valid, because
  * atc_clock_pair() adds no pair before the end of a line that was used.
  */
 struct atc_line {

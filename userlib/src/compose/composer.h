@@ -119,7 +119,7 @@ struct atc_node {
 	uint64_t from;		/* begin of the event */
 	uint64_t begin;		/* begin of the event in the file */
 	uint64_t end;
-	uint32_t item;		/* index of its first item in the file, in the present chunk */
+	uint32_t item;		/* index of its item in the present chunk; ATC_NONE: written */
 	bool open;		/* begun, not ended */
 	bool nests;		/* viewers depend on the duration that encloses this event */
 	bool async;		/* an async event: the analysis depends on the enclosing duration */
@@ -139,11 +139,11 @@ struct atc_task {
 	char name[3 * ASYNCTRACE_COMM_LEN + 1];
 	const char *virtual_name;	/* name of a virtual thread; NULL: a real thread */
 	struct atc_task *owner;		/* for a virtual thread: a real thread of its process */
-	struct atc_state *state;	/* for later files; NULL: none is known */
+	struct atc_state *state;	/* to be written to its kernel object; NULL: unknown */
 
 	struct atc_node *nodes;
 	size_t nr_nodes, room_nodes;
-	size_t nr_settled;	/* first nodes that the present chunk has not changed */
+	size_t nr_settled;	/* number of leading nodes that the present chunk left unchanged */
 	uint64_t epoch;		/* epoch of the last chunk with an event of this thread */
 };
 
@@ -500,7 +500,7 @@ struct atc_item {
 	uint64_t ns;
 	uint64_t end;		/* end of a complete duration */
 	uint32_t next, prev;	/* neighbours in the order of writing */
-	uint32_t names;		/* references to write instead; 0: those of the record */
+	uint32_t names;		/* references that replace those of the record; 0: none */
 	uint8_t form;		/* enum atc_form */
 	uint8_t type;		/* for an event: ASYNCTRACE_FXT_INSTANT, ... */
 	bool table;		/* fits only with a thread table entry */

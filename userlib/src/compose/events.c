@@ -218,7 +218,7 @@ int atc_events(struct at_compose *c, const struct atc_context *x,
 		return err;
 	for (size_t i = 0; i < items->nr_tasks; i++)
 		atc_task_introduce(c, items->tasks[i]);
-	/* items->tasks lists only tasks of ordinary events. */
+	/* items->tasks lists only tasks of ordinary events: introduce those of other records. */
 	for (uint32_t i = items->head; i != ATC_NONE; i = items->of[i].next) {
 		if (items->of[i].form == ATC_EVENT)
 			continue;

@@ -225,7 +225,10 @@ int atc_task_seen(struct at_compose *c, uint64_t tid, struct atc_task **task)
 /* Introduces a thread without a name. Its name may still arrive, for a later file. */
 static void introduce_unnamed(struct at_compose *c, int32_t tid)
 {
-	/* If another thread has named the process @tid, introduce the process with @tid in it. */
+	/*
+	 * If another thread has named a process with the id @tid, then @tid is its main thread:
+	 * introduce both.
+	 */
 	if (atc_map_get(&c->processes, (uint32_t)tid)) {
 		atc_process_introduce(c, tid);
 		return;

@@ -105,7 +105,7 @@ static uint64_t begin_of(struct at_compose *c, const struct atc_task *t,
 	}
 	if (begin == it->ns)
 		return begin;
-	/* An open duration is before this one in the file, so an equal time is enough. */
+	/* The begin of an open duration precedes @it in the file, so equal times are allowed. */
 	if (low) {
 		const struct atc_node *n = &t->nodes[low - 1];
 
@@ -178,8 +178,8 @@ static int push_begin(struct atc_items *l, struct atc_task *t, uint32_t i)
 }
 
 /*
- * An end without names and arguments gets the names of the begin at @n. If a ring that was read
- * earlier has brought a later begin, @n is that begin, and its names are wrong for this end.
+ * An end without names and arguments gets the names of the begin at @n, unless @n began after this
+ * end: the ring of a later begin may have been read first.
  */
 static void take_names(const struct atc_items *l, struct atc_item *it, const struct atc_node *n)
 {

@@ -3,15 +3,15 @@
  * Scheduling records of a kernel ring: context switches and wakeups of one CPU. They are checked
  * although they come from the kernel.
  *
- * Viewers show a thread as running until they see it leave its CPU. If consecutive records do not
- * fit, records are missing, or the session does not record the threads in between. Switches are
- * added that say what is known:
+ * Viewers show a thread as running until they see it leave its CPU. Consecutive records may not fit
+ * together, because records are missing, or because the session does not record the threads in
+ * between. Then the composer adds switches that show what is known:
  *
- *	After a loss, the thread that ran may have left. The CPU is shown as idle from the
- *	last record before the loss.
+ *	If records were lost, the running thread may have left its CPU. The CPU is shown as
+ *	idle from the last record before the loss.
  *
- *	From A to B with unknown threads in between, A is shown for a nanosecond, then
- *	"other", then B.
+ *	If unknown threads ran between A and B, A is shown for a nanosecond after the CPU's
+ *	last record, then "other", then B.
  *
  * Added switches have an argument, inferred = true.
  *
@@ -35,7 +35,7 @@ struct sched {
 	uint64_t tid[2];
 	uint64_t waker;
 	int32_t weight[2];
-	bool converted;			/* some arguments differ in the file */
+	bool converted;			/* put_args() must change some arguments */
 	struct atc_state left;		/* of the outgoing thread */
 	uint32_t syscall;		/* index of the system call's name; 0: none, or inline */
 	char syscall_text[ATC_SYSCALL_MAX];
@@ -219,7 +219,10 @@ static void inferred_switch(struct at_compose *c, struct atc_ring *r, uint64_t n
 	c->inferred++;
 }
 
-/* Marks the CPU as idle after its last record, because its thread may have left. */
+/*
+ * Called when records of @r were lost. Marks the CPU as idle after its last record, because its
+ * thread may have left it without a record.
+ */
 void atc_sched_lost(struct at_compose *c, struct atc_ring *r)
 {
 	r->lossy = false;
@@ -301,7 +304,7 @@ static int note_threads(struct at_compose *c, const struct sched *s, const uint6
 	atc_state_ran(waker, ns);
 	if (s->wakeup)
 		return atc_state_woken(tasks[0], ns);
-	/* A thread that ends has no state in later files. */
+	/* Clear the state of a thread that ends, so that later files do not contain it. */
 	ends = (w[0] >> 36 & 0xf) >= ASYNCTRACE_FXT_STATE_DYING;
 	err = ends ? atc_state_came(tasks[0], ns) : atc_state_left(tasks[0], ns, &s->left);
 	return err ? err : atc_state_came(tasks[1], ns);

@@ -15,7 +15,7 @@
 
 /* Words of a kernel object before its name: those of all records, its id, the writer's process */
 #define OBJECT_WORDS	(ATC_HEAD_WORDS + 2)
-/* Words that the file's record of an object may have more than the provider's */
+/* Largest number of words by which the file's record of an object exceeds the provider's record */
 #define OBJECT_GROWTH	(ASYNCTRACE_FXT_TEXT_WORDS(ATC_COMM_MAX) + 3)
 
 /* The argument by which a thread object names its process */
@@ -72,7 +72,10 @@ static bool check_large(const struct atc_provider *p, const uint64_t *w, size_t 
 	    !atc_args_check(p, nargs, w + k->words, words - k->words, k) || words == k->words)
 		return false;
 	k->words++;
-	/* The file's record has one word less with a thread table entry, one more without. */
+	/*
+	 * The file's record is one word shorter than @w if it uses the thread table, and one word
+	 * longer if it has the thread's ids inline. The shorter record must fit.
+	 */
 	return ends_in_blob(k, w, words, w[k->words - 1]) &&
 	       words + k->growth - 1 <= ASYNCTRACE_FXT_WORDS_MAX;
 }

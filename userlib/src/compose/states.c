@@ -2,10 +2,10 @@
 /*
  * States of threads, which a recorder reads from /proc, or which earlier files show.
  *
- * The scheduling records of a session are changes of state. A thread that does not change its state
- * has none. So the kernel object of a thread tells the state that the recorder has read, and the
- * times between which it did so. In a later file, it tells the state in which the thread left its
- * CPU, if no later record of an earlier file shows another state.
+ * Scheduling records show changes of state, so a thread that keeps its state has no record. For
+ * such a thread, the composer writes its state into the thread's kernel object. In the first file,
+ * this is the state that the recorder has read, with the times just before and after the reading.
+ * In later files, it is the thread's last state in the earlier files.
  */
 #include <errno.h>
 #include <string.h>
@@ -233,7 +233,7 @@ static void find_followed(struct at_compose *c)
 		struct atc_process *process = atc_map_get(&c->processes, (uint32_t)p->pid);
 		uint64_t since = followed_since(c, p);
 
-		/* The caller reads states of a process after the session began to record it. */
+		/* If the caller has read a state, the session recorded the process by then. */
 		if (p->read_since && (!since || since > p->read_since))
 			since = p->read_since;
 		if (p == c->kernel || !process || !since || p->flags & ASYNCTRACE_PROVIDER_F_GONE)

@@ -11,9 +11,9 @@ void at_compose_join(struct at_compose *c)
 }
 
 /*
- * Finds the time of a stamp in segment @s. If a composer joins rings that are written already, a
- * writer may have stopped between reading the clock and publishing its record, for as long as the
- * start took. Such a record has the time of the start.
+ * Finds the time of a stamp in segment @s. If the composer joined rings that were already in use,
+ * a stamp may be older than the composer's start: its writer read the clock before the start and
+ * published the record afterwards. Such a record gets the time of the start.
  */
 static int stamp_ns(struct at_compose *c, size_t s, uint64_t ticks, uint64_t *ns)
 {

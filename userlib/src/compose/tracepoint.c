@@ -242,8 +242,8 @@ static bool looks_joined(const struct at_compose_value *v)
 }
 
 /*
- * Copies the event's fields to @values, as they are in the file. Returns their number, which
- * leaves room for the argument of a joined event.
+ * Copies the event's fields to @values, with the names that they have in the file. Returns their
+ * number. If @joined, leaves room for one more argument: the operation that the event belongs to.
  */
 static unsigned int choose_values(struct at_compose_value *values,
 				  const struct at_compose_tracepoint *t, bool joined)

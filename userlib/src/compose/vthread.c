@@ -11,7 +11,7 @@
 #include "composer.h"
 
 struct atc_virtual {
-	struct atc_slot slot;	/* events of real threads have a slot, too */
+	struct atc_slot slot;	/* for functions that take the slot of a real thread */
 	struct atc_task task;
 	char name[ATC_COMM_MAX + 1];
 };
@@ -97,7 +97,10 @@ bool atc_virtual_check(struct at_compose *c, const struct atc_context *x, const 
 	    !atc_args_check(p, nargs, w + k.words, words - k.words, &k) ||
 	    words != k.words + id_words(type))
 		return false;
-	/* The file's record has two words less with inline ids, but repaired text may be longer. */
+	/*
+	 * In the file, the record is two words shorter than here, even with inline thread ids. But
+	 * repaired text may be longer.
+	 */
 	if (words + k.growth - 2 > ASYNCTRACE_FXT_WORDS_MAX)
 		return false;
 	if (w[3] > w[1] && !x->segment)

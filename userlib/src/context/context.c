@@ -13,9 +13,9 @@
 #include "record.h"
 
 /*
- * Removes a TRACE_BUSY_ that remained in a word without an address, if the thread has no operation
- * and inherits nothing. Stores the word again if a signal handler gave the thread a cell meanwhile:
- * see at_cell_set().
+ * Removes a TRACE_BUSY_ that remained in at_current_.context without an address, unless the thread
+ * has an operation or inherits values. If a signal handler gives the thread a cell meanwhile,
+ * stores the word again: see at_cell_set().
  */
 static AT_COLD void rest(void)
 {
@@ -30,7 +30,7 @@ static AT_COLD void rest(void)
 	} while (unlikely(__atomic_load_n(&at_current_.cell, __ATOMIC_RELAXED) != cell));
 }
 
-/* --- making ---------------------------------------------------------------------------- */
+/* --- creation -------------------------------------------------------------------------- */
 
 static bool is_alive(const struct at_context *c)
 {

@@ -99,7 +99,10 @@ AT_PUBLIC void at_throw(int error, const char *message)
 	longjmp(k->to, 1);
 }
 
-/* Not inlined: its local variables may change after _setjmp(), which its caller must avoid. */
+/*
+ * Not inlined into at_context_run(), which calls _setjmp(): there, local variables that change
+ * after _setjmp() are undefined after longjmp().
+ */
 static __attribute__((noinline)) int run(struct at_catch *k, struct at_context *c,
 					 int (*fn)(void *arg), void *arg)
 {

@@ -58,7 +58,7 @@ void at_listeners_end_thread(void)
 
 /* --- adding and removing --------------------------------------------------------------- */
 
-/* Returns the bits of @bits whose positions are in @keep, moved together. */
+/* Returns the bits of @bits at the positions that are set in @keep, packed from bit 0 on. */
 static uint32_t compress(uint32_t bits, uint32_t keep)
 {
 	uint32_t to = 0, n = 0;

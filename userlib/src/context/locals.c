@@ -2,9 +2,9 @@
 /*
  * Local storage: values that a new context inherits
  *
- * The values of all storages that are current at one moment are a list. A list never changes, so
- * contexts and threads can share it. A value has a reference from each list that contains it, and
- * is released with the last list.
+ * A list has the current values of all storages. It never changes, so contexts and threads can
+ * share it. Each list has a reference to each of its values. When the last list that contains a
+ * value is freed, the value is released.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -159,7 +159,10 @@ static bool is_inherited(const struct at_value *v, struct at_context *c)
 				 v->local->options.propagate(v->value, c));
 }
 
-/* Without memory, @c gets no values: the list of its parent contains values it must not have. */
+/*
+ * Returns the list of the values in @from that @c inherits. Returns NULL if there is no memory,
+ * because @from itself contains values that @c must not have.
+ */
 struct at_locals_ *at_locals_inherit(struct at_locals_ *from, struct at_context *c)
 {
 	struct at_locals_ *l = NULL;

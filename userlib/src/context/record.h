@@ -39,8 +39,8 @@ static inline struct at_context_type *at_context_type(const struct at_context *c
 /*
  * Returns TRACE_FOUND_() if @site is enabled under @gate and its names are known. Returns 0 in all
  * other cases: the caller then calls at_context_record_begin_any() or at_context_record_run_any().
- * The compiler knows the upper half of a result that is not 0. So the caller needs no memory for
- * arguments, and calls the writer last, without a stack frame.
+ * A result that is not 0 is written as TRACE_FOUND_(), so that the compiler knows its upper half.
+ * Then the caller keeps the arguments in registers, and calls the writer without a stack frame.
  */
 __attribute__((always_inline))
 static inline uint64_t at_context_site_on(const struct at_site_ *site, uint32_t gate)

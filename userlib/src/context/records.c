@@ -17,7 +17,10 @@ AT_PUBLIC const char *const at_context_keys_[3] = { "parent", "operation", "resu
 TYPES(TYPE)
 #undef TYPE
 
-/* Indexed by the number of the provider's bit, or by AT_NEXTTICK_TYPE, which has all bits */
+/*
+ * Indexed by the number of the provider's bit. The provider NEXTTICK has all bits, so its index is
+ * AT_NEXTTICK_TYPE.
+ */
 struct at_context_type *const at_context_types[] = {
 #define TYPE(name) \
 	[ASYNCTRACE_ASYNC_##name == ASYNCTRACE_ASYNC_NEXTTICK ? AT_NEXTTICK_TYPE : \

@@ -65,7 +65,10 @@ static struct at_attr_set at_attrs_within(struct at_attr_set set, unsigned int t
 	return (struct at_attr_set){ 0 };
 }
 
-/* Appends the name of one attribute, from the outermost on: "buffer: ring-size: ". */
+/*
+ * Appends the name of one attribute to @path, such as "buffer: ring-size: ". Must be called for the
+ * outermost attribute first.
+ */
 static void at_path_add(char *path, size_t size, struct at_attr_set set, unsigned int type)
 {
 	const size_t len = strlen(path);
@@ -119,8 +122,8 @@ static void at_policy_text(const struct nlattr *policy, char *text, size_t size)
 }
 
 /*
- * Returns the offset of the attributes of an ack. They are after the error and the quoted part of
- * the request, or at the end of a dump after the error alone.
+ * Returns the offset of the attributes in the payload of an ack. In NLMSG_ERROR, they follow the
+ * error and the quoted part of the request. In NLMSG_DONE, they follow the error.
  */
 static size_t at_ack_attrs(const struct nlmsghdr *answer)
 {

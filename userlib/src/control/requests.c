@@ -237,7 +237,7 @@ static int at_got_session(const struct nlmsghdr *nlh, void *arg)
 
 	at_parse(nlh, &a);
 	id = at_attr_u32(&a, ASYNCTRACE_A_SESSION_ID);
-	/* The session in @parts ended while it was listed. */
+	/* The session in @parts ended while it was listed, so its other parts do not come. */
 	if (each->parts && each->id != id)
 		at_drop_parts(each);
 	each->id = id;
@@ -263,7 +263,7 @@ static int at_ask_sessions(struct at_session_each *each, struct nlmsghdr *nlh)
 
 int at_session_get(struct at_ctl *ctl, uint32_t id, at_session_fn fn, void *arg)
 {
-	/* One message is enough for most sessions; only a dump has all of long lists. */
+	/* First ask for a single message, which most sessions fit into. Long lists need a dump. */
 	static const uint16_t flags[] = { 0, NLM_F_DUMP };
 	struct at_session_each each = { .ctl = ctl, .fn = fn, .arg = arg };
 
@@ -286,7 +286,7 @@ int at_for_each_session(struct at_ctl *ctl, at_session_fn fn, void *arg)
 	return at_ask_sessions(&each, at_ctl_request(ctl, ASYNCTRACE_CMD_SESSION_GET, NLM_F_DUMP));
 }
 
-/* Rings of an answer. The answer counts only if nothing changed while the kernel made it. */
+/* The rings in one answer of the kernel. @changed: they changed while the kernel made the answer */
 struct at_ring_list {
 	struct at_ring_info *ring;
 	size_t nr;
@@ -322,9 +322,9 @@ static int at_got_ring(const struct nlmsghdr *nlh, void *arg)
 }
 
 /*
- * While the kernel answers, a provider may end, and its rings may be added to the sums of ended
- * providers. Then its records are in two lines or in none, and the kernel marks the answer. If
- * providers end all the time, the last of several answers is used.
+ * A provider may end while the kernel lists the rings, which adds its rings to the sums of ended
+ * providers. Then its records may be listed twice or not at all. The kernel marks such an answer,
+ * and the request is repeated. If providers end all the time, the last answer is used.
  */
 int at_for_each_ring(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg)
 {

@@ -144,7 +144,7 @@ static int start_session(uint64_t max_bytes)
 	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	int err;
 
-	/* The session has rings of the kernel, too. */
+	/* Twice the size, because the session has as many rings for the kernel's records. */
 	err = atc_arena_init(&flight.arena, AT_ARENA_BYTES +
 			     2 * AT_ARENA_FACTOR * size * ((cpus > 0 ? cpus : 1) + 1));
 	if (err)
@@ -166,8 +166,8 @@ static int start_recorder(uint64_t min_age, uint64_t max_bytes)
 	if (flight.module) {
 		err = start_session(max_bytes);
 		/*
-		 * Another session has this process, perhaps a stopped one. A process is in one
-		 * session at a time, so use rings of the process.
+		 * Another session has this process, perhaps a stopped one. A process can be in only
+		 * one session, so use in-process rings instead.
 		 */
 		if (err != -EBUSY)
 			return err;

@@ -29,13 +29,13 @@ struct at_fork_handlers {
 	void (*child)(void);
 };
 
-/* Registers the handlers of the caller, once. To be called at each start. */
+/* Registers the caller's handlers. Called at each start; further calls have no effect. */
 int at_inproc_handle_fork(const struct at_fork_handlers *handlers);
 struct at_area *at_rings_area(void);
 /*
  * Makes the caller a user of the rings. If there are no rings, allocates them by @shape and
- * @categories, which have been checked; without membarrier(2), sets @shape->nr_rings to 0. Returns
- * 0 or a negative errno; -EBUSY unless both users record all categories.
+ * @categories, which the caller has checked. Without membarrier(2), it sets @shape->nr_rings to 0.
+ * Returns 0 or a negative errno; -EBUSY: there is another user, and not both record all categories.
  */
 int at_rings_get(struct at_shape *shape, const char *categories);
 /* Has another user already shown the rings to the writers? */

@@ -29,7 +29,7 @@ void at_quiet_begin(struct at_quiet *q)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &q->cancel);
 	writers_signals(&set);
-	/* A process in the background may write to its terminal only if it blocks SIGTTOU. */
+	/* After stty tostop, SIGTTOU would stop a background process that writes to a terminal. */
 	sigaddset(&set, SIGTTOU);
 	sigpending(&q->pending);
 	pthread_sigmask(SIG_BLOCK, &set, &q->mask);
@@ -42,7 +42,7 @@ void at_quiet_end(struct at_quiet *q)
 	sigset_t set;
 
 	writers_signals(&set);
-	/* A signal that was pending before belongs to the program. */
+	/* Signals that were pending before at_quiet_begin() belong to the program. */
 	for (size_t i = 0; i < sizeof(raised) / sizeof(raised[0]); i++)
 		if (sigismember(&q->pending, raised[i]))
 			sigdelset(&set, raised[i]);

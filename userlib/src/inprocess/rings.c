@@ -88,7 +88,7 @@ static void in_child(void)
 	rings.shown = false;
 	at_backend_forked();
 	at_beside_forked();
-	/* The session of the module follows the child, whose first event registers it. */
+	/* With ATTACH, the child registers at its first event: the module's session records it. */
 	at_gate_reset(rings.beside ? ASYNCTRACE_GATE_ATTACH : ASYNCTRACE_GATE_OFF);
 	rings.beside = false;
 	at_area_detach();
@@ -163,8 +163,9 @@ bool at_rings_shared(void)
 }
 
 /*
- * The caller holds the back end's lock. If a session records the process, the gate is at ATTACH
- * meanwhile: threads wait for the lock, and their records go on to the session.
+ * Shows the rings to writers, with the back end's lock held. If a session of the module records the
+ * process, the gate is ATTACH during the change. Then writers wait for the lock, and the session
+ * loses none of their records.
  */
 static int show_locked(void)
 {
@@ -209,7 +210,7 @@ int at_rings_show(void)
 	return 0;
 }
 
-/* Shows the module's gate again at once, because its session goes on. */
+/* Ends beside mode. Shows the module's gate at once, because its session still records. */
 static bool close_beside(void)
 {
 	bool left;

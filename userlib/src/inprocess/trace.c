@@ -139,7 +139,7 @@ static int start_drain(const struct at_trace_options *o, enum at_start_step *ste
 	}
 	if (err)
 		goto fail;
-	/* From now on the file has content, so no other process takes it for an empty one. */
+	/* Write to the file now: another process may use an empty file for its own trace. */
 	if (trace.out.own && trace.out.regular)
 		at_compose_flush(trace.composer);
 	*step = AT_START_THREAD;

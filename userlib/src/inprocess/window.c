@@ -102,7 +102,7 @@ static void leave_out_old(struct at_window *w, uint64_t cutoff)
 	}
 }
 
-/* Skips sub-buffers, the one that ended first each time, until the rest fits into @max_bytes. */
+/* Skips sub-buffers in the order of their ends until the rest fits into @max_bytes. */
 static void leave_out_surplus(struct at_window *w)
 {
 	struct at_oldest o, first = { .after = 0 };
@@ -180,7 +180,7 @@ static int to_composer(void *arg, const struct asynctrace_chunk *chunk, const vo
 	return chunk ? at_compose_chunk(arg, chunk, payload) : 0;
 }
 
-/* Fills in the counts that the composer does not have. */
+/* Adds the counts that come from the rings and not from the composer. */
 static void fill_counts(const struct at_window *w, struct at_flight_result *res)
 {
 	uint64_t committed = 0;

@@ -12,13 +12,13 @@
 /**
  * struct at_window - selection of the latest part of circular rings
  * @area: the area with the rings
- * @min_age: minimum age of the oldest record, ns
+ * @min_age: records of the last @min_age ns are selected, unless they exceed @max_bytes
  * @max_bytes: limit on the bytes of all rings
  * @name: name of the provider
- * @begin: for each ring: records before are never written
- * @readers: for each ring
- * @began: the moment of @begin
- * @asleep: time that the system had slept until then, ns
+ * @begin: state of each ring when the window began; earlier records are never written
+ * @readers: a reader for each ring
+ * @began: the clocks when the window began
+ * @asleep: time that the system had slept before the window began, ns
  */
 struct at_window {
 	struct at_area *area;

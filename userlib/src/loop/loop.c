@@ -40,7 +40,7 @@ static unsigned int class_of(uint64_t ns)
 	return class < LAST_CLASS ? class : LAST_CLASS;
 }
 
-/* Returns the largest delay of a class. */
+/* Returns the largest delay, in ns, that belongs to @class. */
 static uint64_t largest_of(unsigned int class)
 {
 	const unsigned int power = class / PER_POWER;
@@ -132,8 +132,8 @@ static void write_counter(const struct at_loop *loop, uint64_t idle, uint64_t ac
 }
 
 /*
- * Returns true if the loop is measured or recorded. If either has been switched since the begin of
- * the round, marks that begin as unknown.
+ * Returns true if the loop is measured or recorded. If measuring or recording was turned on or off
+ * since the begin of the round, marks that begin as unknown.
  */
 static bool is_on(struct at_loop *loop, bool *measured, bool *recorded)
 {

@@ -156,7 +156,7 @@ AT_PUBLIC int at_collection_hook(void (*fn)(int on, void *arg), void *arg)
 	return err;
 }
 
-/* Calls the listeners. Copies own first, because a collection in a listener overwrites it. */
+/* Calls the listeners. Copies @own first, because a collection in a listener overwrites it. */
 static void call_listeners(const struct at_collection *after)
 {
 	const struct at_collection before = own.before;
@@ -204,7 +204,7 @@ static void record_begin(uint32_t flags)
 		write_duration(found, ASYNCTRACE_FXT_DURATION_BEGIN, flags);
 }
 
-/* Records the end of a collection, but only in the run that has its begin. */
+/* Records the end of a collection if the present run has its begin. */
 static void record_end(const struct at_collection *after)
 {
 	const uint32_t gate = own.gate ? at_gate_renew_(own.gate) : 0;

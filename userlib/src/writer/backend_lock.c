@@ -231,7 +231,10 @@ static bool is_hopeless(struct lock_page *p, uint32_t tid)
 	return looks >= AT_PATIENCE && (looks >= AT_PATIENCE_BUSY || !is_busy(tid));
 }
 
-/* Checks if the holder makes progress. Only the watcher calls this. @patient: do not give up. */
+/*
+ * Checks if the holder makes progress. Only the watcher calls this. Unless @patient, a holder that
+ * makes no step for too long is marked as hopeless: then all waiters give up.
+ */
 static void look(struct lock_page *p, bool patient)
 {
 	uint32_t word = __atomic_load_n(&p->word, __ATOMIC_RELAXED);

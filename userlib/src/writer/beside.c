@@ -121,16 +121,20 @@ static bool write_to_module(const struct at_run *r, const struct at_record *rec,
 		learn_slot(epoch);
 	in_module.rseq = at_hot.rseq ? at_rseq_area() : NULL;
 	in_module.path = path_to_module(d.control->clock);
-	/* The begin of a duration was read from the trace's clock, and cannot be converted. */
+	/*
+	 * If the begin of a duration is given (stamp > 1), it is a time of the in-process trace's
+	 * clock. It cannot be converted to the module's clock, so drop the record.
+	 */
 	if (mode & AT_MODE_CLOCKS && rec->stamp > 1)
 		return at_destination_drop(&d, r->gate);
 	return at_destination_write(&d, r->gate, rec);
 }
 
 /*
- * Writes a record into the module's rings, unless it began in another run. A scope that a signal
- * handler has interrupted at its begin may have begun under a gate of the module, but end under one
- * of beside mode. Its mode does not tell its run.
+ * Writes a record into the module's rings, unless its scope began in another run. A mode without
+ * AT_MODE_BESIDE does not tell the run; then the record is written. This happens if a signal
+ * handler interrupted the begin of the scope. The scope then began under a gate of the module, but
+ * ends under one of beside mode.
  */
 static void put_in_module(const struct at_record *rec, uint32_t mode)
 {
@@ -155,7 +159,7 @@ bool at_beside_write_with_names(uint32_t gate, const struct at_record *rec)
 	return at_run_present(&r) && r.gate == gate && write_to_module(&r, rec, TRACE_SITE_ON_);
 }
 
-/* --- both --------------------------------------------------------------------------------- */
+/* --- both destinations -------------------------------------------------------------------- */
 
 /*
  * An in-process trace has one gate value. If the gate has changed, that trace has ended, and the

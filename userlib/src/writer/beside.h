@@ -22,11 +22,11 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * Bits of the mode of a site that at_site_learn_() returns in beside mode, in addition to
- * TRACE_SITE_INLINE_: the destinations of its records; AT_MODE_CLOCKS: the two have different
- * clocks; and the last bits of the module's run in which the site was looked up. A record that
- * began in one run must not be written in another. struct at_entered has 16 bits for the mode, so
- * 2,048 runs can be told apart.
+ * In beside mode, at_site_learn_() adds these bits to TRACE_SITE_INLINE_ in the mode of a site.
+ * AT_MODE_BESIDE: the destinations of the site's records. AT_MODE_CLOCKS: the two destinations have
+ * different clocks. AT_MODE_RUNS: the last bits of the module's run in which the site was looked
+ * up. A record that began in one run must not be written in another. struct at_entered has 16 bits
+ * for the mode, so 2,048 runs can be told apart.
  */
 #define AT_MODE_INPROCESS	4u
 #define AT_MODE_MODULE		8u
@@ -63,8 +63,8 @@ bool at_beside_learn(const char *category, uint32_t gate, int *mode);
  */
 void at_beside_write(uint32_t gate, const struct at_record *rec);
 /*
- * Writes a record that began before the trace, so that it refers to names of the module. @gate: the
- * module's gate. Returns false if that gate has changed.
+ * Writes a record that began under a gate of the module, before the in-process trace started. So it
+ * refers to names of the module. @gate: the module's gate. Returns false if that gate has changed.
  */
 bool at_beside_write_with_names(uint32_t gate, const struct at_record *rec);
 /*

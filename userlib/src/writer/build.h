@@ -163,7 +163,7 @@ static inline void put_args(struct builder *b, const struct at_site_ *site,
 	}
 }
 
-/* Counts a dropped record: at_write_record() counts a record whose size never fits. */
+/* Counts a dropped record: passes a size that never fits, so at_write_record() only counts it. */
 static inline void drop_record(uint64_t found)
 {
 	uint64_t slot = found >> 32;

@@ -12,7 +12,7 @@ void at_cell_set(uint64_t *cell)
 {
 	uint64_t *const old = at_current_.cell;
 
-	/* Before the cell changes, because at_context_complete_() stores into the old one. */
+	/* Complete the context before the cell changes: this call stores into the old cell. */
 	if (at_current_.context & TRACE_LIGHT_)
 		at_context_complete_();
 	/* The kernel may still read the old cell, which the thread does not update any more. */

@@ -10,8 +10,8 @@
 #include "rseq.h"
 
 /*
- * Limit of reads of a cell that the kernel changes meanwhile. A change takes the kernel a few
- * instructions, so the limit is reached only if the cell is damaged.
+ * Maximum number of attempts to read a cell. An attempt fails if the kernel changes the cell during
+ * it. A change takes only a few instructions, so all attempts fail only if the cell is damaged.
  */
 #define AT_TRIES	10
 

@@ -79,8 +79,8 @@
 .endm
 
 /*
- * In: r11 = struct rseq; last = operand of lea that computes the index of the record's last word,
- * if r11 is the position. Out: r11 = address of the record. Destroys rax, rdx.
+ * In: r11 = struct rseq; last = operand of lea that computes the index of the record's last word
+ * while r11 contains the position. Out: r11 = address of the record. Destroys rax, rdx.
  */
 .macro section_place name, last
 	/* Is the thread bound to the ring of this CPU, and is the gate still the record's? */
@@ -91,7 +91,7 @@
 	cmpl	%edi, (%r11)
 	jne	.Lslow_\name
 	section_hook \name, at_race_delay_early
-	/* Are the word before the record and its last word in the same sub-buffer? */
+	/* Does it fit: is its last word in the sub-buffer of the word before the record? */
 	movq	%fs:THREAD_LINE(%r10), %rdx
 	movq	(%rdx), %r11
 	leal	-1(%r11), %eax

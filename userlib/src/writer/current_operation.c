@@ -4,6 +4,6 @@
 
 #include "internal.h"
 
-/* In one cache line */
+/* Aligned, so that it lies in one cache line */
 AT_PUBLIC __thread struct at_current_ at_current_
 	__attribute__((tls_model("initial-exec"), aligned(64)));

@@ -6,7 +6,10 @@
 #include "destination.h"
 #include "rseq.h"
 
-/* Aborts after which a record is dropped: a debugger may be stepping through the section. */
+/*
+ * A record is dropped after this many aborts of its critical section. A debugger that steps through
+ * the section aborts it each time.
+ */
 #define AT_TRIES	100
 
 #ifdef AT_TEST_HOOKS

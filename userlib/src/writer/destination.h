@@ -17,8 +17,8 @@
  * @lock: 1 while a thread writes
  * @users: number of threads that may store: from before their check of the gate until after their
  *	last store
- * @collisions: number of records dropped because another thread held the lock, or the code that a
- *	signal handler had interrupted
+ * @collisions: number of records dropped because the lock was held, either by another thread, or by
+ *	the code that the calling signal handler had interrupted
  */
 struct at_fallback {
 	uint32_t lock;

@@ -129,8 +129,9 @@ static bool publish(struct asynctrace_ring_header *line, uint64_t *pos, uint64_t
 enum put { PUT, FULL, STALE };
 
 /*
- * Writes a record. The caller holds the lock. Returns PUT without writing if the ring's tag shows
- * another run: the record belongs to no run.
+ * Writes a record. The caller holds the lock. Returns FULL if the caller must count the record as
+ * dropped. If the ring's tag shows that the run is over, the record belongs to no run: returns PUT,
+ * so that the caller does not count it.
  */
 static enum put put_record(const struct at_destination *d, uint32_t gate,
 			   const struct at_record *rec)

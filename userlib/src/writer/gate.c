@@ -2,8 +2,8 @@
 /*
  * The gate: one word that every trace site checks.
  *
- * The gate has a page of its own. When the process is registered, the control page is mapped over
- * it, which the kernel writes. During an in-process trace, this process writes it.
+ * The gate has a page of its own. While the process is registered, the control page is mapped over
+ * that page, and the kernel writes the gate. During an in-process trace, this process writes it.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -11,7 +11,10 @@
 
 #include "internal.h"
 
-/* In .data, because the linker may place other variables in the last page of .bss. */
+/*
+ * The control page replaces the gate's page, so no other variable may be in it. Therefore the gate
+ * is in .data: the linker may place other variables in the last page of .bss.
+ */
 AT_PUBLIC union at_gate_ at_gate_ __attribute__((aligned(TRACE_GATE_SIZE_))) = {
 	.gate = ASYNCTRACE_GATE_ATTACH,
 };

@@ -79,8 +79,8 @@ static inline uint32_t at_epoch(void)
  * @path: enum at_path
  * @reason: enum at_reason
  * @raw_clock: clock_gettime(2) must not use the vDSO, which reads a forbidden counter
- * @in_fallback: the thread is writing into the fallback ring, or its signal handler has interrupted
- *	that
+ * @in_fallback: the thread, or code that its signal handler has interrupted, is writing into the
+ *	fallback ring
  *
  * at_cs_bind() binds the thread to a ring: it sets @gate, @cpu, @sub_mask, @ring_mask, @line and
  * @data. A signal handler may do so at any moment, so only critical sections use these fields.
@@ -220,7 +220,7 @@ void at_backend_forked(void);
 
 /* --- missed.c: records that did not wait for the registration ------------ */
 
-/* Counts @n missed records. NULL: the run of the back end records the category. */
+/* Counts @n missed records of @category. NULL: a category that the back end's run records. */
 void at_missed_count(const char *category, uint32_t n);
 /* Returns true if there may be missed records that have not been settled. */
 bool at_missed_pending(void);
@@ -256,7 +256,7 @@ const char *at_default_name(void);
 
 /* Drops the registration that a forked child inherited. The caller holds the lock. */
 void at_module_forked(void);
-/* Did a new registration split the run of @gate, and is @run its second half? */
+/* Did the process register again during the run of @gate, and did @run begin then? */
 bool at_module_cut(uint32_t gate, uint32_t run);
 
 /* --- provider.c ---------------------------------------------------------- */
@@ -274,8 +274,8 @@ int at_module_slot(uint64_t **cell);
 /* Shows the module's gate again, if the process is registered. The caller holds the lock. */
 int at_module_resume(void);
 /*
- * Like at_attach(), for the module's gate in beside mode, which is at ATTACH. Returns false if the
- * other thread took too long.
+ * Like at_attach(), for beside mode: the module's gate is at ATTACH. Returns false if the thread
+ * that registers takes too long.
  */
 bool at_module_attach(void);
 
@@ -356,8 +356,8 @@ struct at_piece {
  * @npieces: number of pieces
  * @words: number of words in all pieces
  * @stamp: index of the word that gets the time of publishing
- * @slot: address of the word in the first piece that gets the thread's slot. Until a fast path
- *	has been tried, the word has the mode of the record's site: see beside.h
+ * @slot: address of the word in the first piece that gets the thread's slot. Before the first
+ *	attempt to write the record, the word is the mode of the record's site: see beside.h
  */
 struct at_record {
 	const struct at_piece *pieces;

@@ -183,7 +183,7 @@ AT_PUBLIC AT_COLD void at_object_(struct at_site_ *site, const uint64_t *refs, u
 	errno = saved;
 	if (!known)
 		return;
-	/* The composer adds an argument for the thread's process. */
+	/* The composer adds an argument for the thread's process, so there must be room for it. */
 	if (o.type == ASYNCTRACE_FXT_OBJ_THREAD && nargs == ASYNCTRACE_FXT_ARGS_MAX) {
 		drop_record(found);
 		return;

@@ -80,9 +80,10 @@ static bool replaced(void)
 }
 
 /*
- * A plug-in linked with -Bsymbolic-functions calls its own functions, but uses the gate of a
- * program that exports its symbols. A program that has a copy of the shared library's gate is not
- * such a case: it also calls the shared library's functions.
+ * Does this copy use the gate of another object, but its own functions? A plug-in does so if it is
+ * linked with -Bsymbolic-functions and the program exports its symbols. Returns false if a copy
+ * relocation has moved the shared library's gate into the program: then the program calls the
+ * shared library's functions, too.
  */
 static bool find_mixed(void)
 {
@@ -101,7 +102,7 @@ static bool stay_loaded(void)
 	struct link_map *object;
 	Dl_info info;
 
-	/* A direct call of dlopen() makes the linker warn about static programs. */
+	/* Find dlopen() by dlsym(): the linker warns if static programs call it directly. */
 	if (!dladdr1 || !dlsym)
 		return true;
 	*(void **)&open = dlsym(RTLD_DEFAULT, "dlopen");

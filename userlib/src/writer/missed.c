@@ -24,7 +24,7 @@ static struct missed {
 } table[AT_MISSED_CATEGORIES];
 
 static uint32_t others;		/* records of categories that have no entry */
-static uint32_t known;		/* records that the run of the back end wants */
+static uint32_t known;		/* records whose category is known to be recorded */
 static uint32_t pending;	/* set while an entry may have records; read without the lock */
 
 /* Finds the counter of a category. Copies the name, because its plug-in may be unloaded. */
@@ -62,7 +62,7 @@ bool at_missed_pending(void)
  * struct counts - values of the counters at one moment
  * @of: records by category
  * @others: records of categories without an entry
- * @known: records that the run of the back end wants; in beside mode, that of the module
+ * @known: records whose category is known to be recorded; in beside mode, by the module
  */
 struct counts {
 	uint32_t of[AT_MISSED_CATEGORIES];
@@ -79,7 +79,7 @@ static void read_counts(struct counts *c)
 			   __atomic_load_n(&table[i].count, __ATOMIC_RELAXED) : 0;
 }
 
-/* Returns the number of these records that the run of @wanted wants. */
+/* Returns how many records of @c @wanted accepts, plus all records without an entry. */
 static uint32_t count_wanted(const struct counts *c, bool (*wanted)(const char *category))
 {
 	uint32_t n = c->others;

@@ -10,7 +10,7 @@
 void at_missed_add(const char *category, uint32_t n)
 {
 	at_missed_count(category, n);
-	/* The lock's holder may have released the lock before it could see this record. */
+	/* The lock's holder may have unlocked before the count above, and so have missed it. */
 	at_missed_settle();
 }
 

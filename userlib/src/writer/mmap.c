@@ -25,8 +25,8 @@ bool at_void_map(void *addr, size_t bytes)
 }
 
 /*
- * Moves a page that already has the value over the old one. So no site sees the gate closed in
- * between: its record would be lost and not counted.
+ * Replaces the page at @to by a new page that already has @value. If the value were stored
+ * afterwards, sites would see a closed gate in between, and lose records without counting them.
  */
 bool at_page_replace(void *to, uint32_t value)
 {

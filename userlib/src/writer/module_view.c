@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Keeps the module's gate and rings for threads to write to while an in-process trace also runs.
- * Then the gate that macros check is the trace's.
+ * Gives threads access to the module's gate and rings while an in-process trace also runs. During
+ * that time, the gate that macros check is the trace's.
  *
- * Registering with the module calls this file, and taking the back end's lock may register. So
- * functions of this file neither register nor take that lock: see at_module in registration.h.
+ * The registration calls these functions, and taking the back end's lock may register. So these
+ * functions must neither register nor take that lock: see at_module in registration.h.
  */
 #include <errno.h>
 #include <sys/mman.h>

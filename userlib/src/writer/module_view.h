@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The module's gate and rings while an in-process trace shows its own gate: see beside.h
+ * Access to the module's gate and rings while at_gate_ is the gate of an in-process trace: see
+ * beside.h
  *
- * at_beside_begin() maps the control page of the registration again. The gate of that mapping is
- * the module's gate, which at_gate_ has when no in-process trace runs.
+ * at_beside_begin() maps the control page of the registration a second time. The module's gate is
+ * in that mapping. When no in-process trace runs, at_gate_ is the module's gate.
  */
 #ifndef AT_MODULE_VIEW_H
 #define AT_MODULE_VIEW_H
@@ -30,7 +31,7 @@ struct at_view {
 };
 
 /**
- * struct at_run - the module's present run, and the rings in which it is
+ * struct at_run - the module's present run and its rings
  * @view: the rings
  * @gate: the gate; OFF or ATTACH: there is no run
  * @run: the gate value with which the run began

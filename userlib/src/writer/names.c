@@ -202,7 +202,10 @@ int at_site_names(struct at_site_ *site)
 		return -EAGAIN;
 	err = site_names(site);
 	if (err == -ENOSPC && site->durable != names.id) {
-		/* The ring stays full until all names become invalid. Head 0 says so. */
+		/*
+		 * The ring stays full until all names become invalid. Head 0 tells the site to
+		 * write its names inline until then.
+		 */
 		names.refused++;
 		__atomic_store_n(&site->head, 0, __ATOMIC_RELAXED);
 		site->durable = names.id;

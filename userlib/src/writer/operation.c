@@ -72,8 +72,9 @@ static void swap_kinds(struct at_current_ *c)
 }
 
 /*
- * Is @gate a gate of the run of @c->gate? An in-process trace has one gate. Asks again if a signal
- * handler has begun a scope meanwhile: it may have run while this thread waited for the gate.
+ * Does @gate belong to the same run as @c->gate? A run in beside mode has only one gate value.
+ * Tests again if a signal handler has changed @c->gate: a handler may begin a scope while
+ * at_gate_same_run() waits.
  */
 static bool same_run(const struct at_current_ *c, uint32_t gate)
 {
@@ -169,8 +170,9 @@ static void write_lost_end(uint32_t gate, const struct at_entered *around)
 }
 
 /*
- * Writes the end of a scope that began before the run of @c->gate, or under the other kind of gate.
- * It may have begun in the module's present run.
+ * Ends a scope that began before the run of @c->gate, or under the other kind of gate. Writes the
+ * end only if the begin is in a run of the module that still goes on: an in-process trace may have
+ * begun or ended since.
  */
 static AT_COLD void write_late_end(const struct at_entered *e)
 {

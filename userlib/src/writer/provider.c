@@ -75,8 +75,8 @@ static int say_hello(int fd, uint64_t stride)
 }
 
 /*
- * Maps @bytes at @offset of the device. Reuses the old address if the size is the same.
- * Otherwise, memory at the old address stays mapped.
+ * Maps @bytes at @offset of the device. Reuses the old address if the size is the same. Otherwise,
+ * the old address stays mapped to empty memory, because a thread may still use it.
  */
 static int map_area(int fd, char **addr, size_t *had, size_t bytes, int prot, off_t offset)
 {
@@ -92,9 +92,9 @@ static int map_area(int fd, char **addr, size_t *had, size_t bytes, int prot, of
 }
 
 /*
- * Maps the cells where nothing was mapped before. A thread stores into its cell until it traces
- * again, also if the process has registered anew meanwhile, and must not hit another thread's
- * new cell. Without cells, scheduling records name no operations.
+ * Maps the cells at a new address. After a new registration, a thread stores into its old cell
+ * until it traces again. At the old address, it could overwrite another thread's new cell. Without
+ * cells, scheduling records name no operations.
  */
 static void map_cells(int fd, const struct asynctrace_control *c)
 {

@@ -45,8 +45,8 @@ bool at_module_is_ours(void)
 }
 
 /*
- * Notes which run the process leaves, and waits until no thread is about to publish a record in
- * it. Must be called before the rings are unmapped.
+ * Stores in "cut" the run that the process leaves, and waits until no thread is about to publish a
+ * record of that run. Must be called before the rings are unmapped.
  */
 static void leave_run(void)
 {

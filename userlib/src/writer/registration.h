@@ -68,7 +68,10 @@ void at_module_unmap(void);
  * holds the lock, and the gate is closed.
  */
 void at_module_forget(void);
-/* Notes the new run if the session records this process again at once. */
+/*
+ * Must be called after a registration. If a session records the process already, notes its run for
+ * at_module_cut().
+ */
 void at_module_enter_run(void);
 /* Forgets the run that the last registration was in: at_module_cut() returns false. */
 void at_module_forget_run(void);

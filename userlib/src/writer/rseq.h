@@ -47,7 +47,7 @@ enum at_cs_result {
  * @gate: the gate value under which these fields and the record are valid
  * @sub_mask: words of a sub-buffer - 1
  * @ring_mask: words of the ring - 1
- * @now: the gate's word
+ * @now: address of the word that contains the present gate value
  * @thread: the thread's binding
  */
 struct at_ring {

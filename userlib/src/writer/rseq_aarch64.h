@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Critical sections of arm64. A store-release publishes. A load barrier (dmb ishld) precedes the
- * check of the gate, because all earlier loads must belong to the run that the gate shows. rseq.h
- * asserts the offsets.
+ * Critical sections of arm64. A store-release publishes a record. A load barrier (dmb ishld)
+ * precedes the check of the gate, because all earlier loads must belong to the run that the gate
+ * shows. rseq.h asserts the offsets.
  */
 #ifndef AT_RSEQ_AARCH64_H
 #define AT_RSEQ_AARCH64_H
@@ -18,7 +18,7 @@ static inline uint64_t at_counter(void)
 
 static inline void at_counter_fence(void)
 {
-	/* at_counter() has an isb. */
+	/* Empty: the isb in at_counter() has this effect. */
 }
 
 /* Tells the processor that the thread waits for another one. */

@@ -11,7 +11,7 @@
 
 #define AT_SALT_MASK	0xfffffu
 
-/* In .bss, because the kernel clears only private memory without a file in a forked child. */
+/* In .bss, because MADV_WIPEONFORK works only on private memory that maps no file. */
 AT_PUBLIC union at_salted_ at_salted_ __attribute__((aligned(TRACE_GATE_SIZE_)));
 
 _Static_assert(sizeof(at_salted_) == TRACE_GATE_SIZE_, "the salt's page is its own");

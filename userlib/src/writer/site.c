@@ -10,8 +10,9 @@
 #include "internal.h"
 
 /*
- * Stores the answer only if the gate has not changed: otherwise the list may be that of another
- * run, and learn_mode() returns false.
+ * Looks up the category of the site in the list of recorded categories, and stores the result in
+ * *@mode and in the site. If the gate has changed, the list may be that of another run: returns
+ * false and does not store the result in the site.
  */
 static bool learn_mode(struct at_site_ *site, uint32_t gate, int *mode)
 {
@@ -39,7 +40,7 @@ static bool learn_mode(struct at_site_ *site, uint32_t gate, int *mode)
 
 /*
  * Learns the state of a site. Retries until the gate is stable, because a changing gate must not
- * lose a record. @records: how many are missed if the process is not registered in time
+ * lose a record. @records: how many records count as missed if registering takes too long
  */
 static uint64_t learn(struct at_site_ *site, uint32_t gate, uint32_t records)
 {
@@ -95,11 +96,12 @@ uint32_t at_gate_same_run(uint32_t gate, bool *cut)
 }
 
 /*
- * If the process registers again, a record that began before refers to names of the old
- * registration. It counts as dropped in the new registration.
+ * Returns the gate for the end of a record that began under @gate, or ASYNCTRACE_GATE_OFF. If the
+ * process has registered again since, the record refers to names of the old registration. So it
+ * counts as dropped in the new one.
  *
- * A record that began in beside mode keeps its gate, because the module's run may go on when the
- * trace has ended. at_beside_write() finds out which of the run and the trace goes on.
+ * A record that began in beside mode keeps its gate. The trace may have ended while the module's
+ * session goes on, or the reverse: at_beside_write() finds out which of the two still records.
  */
 AT_PUBLIC AT_COLD uint32_t at_gate_renew_(uint32_t gate)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * How a thread gets its slot, once in each registration or in-process trace, and its path, for each
- * run
+ * How a thread gets its slot and its path. A slot is valid for one registration or in-process
+ * trace, a path for one run.
  */
 #include <errno.h>
 #include <sys/prctl.h>

@@ -27,7 +27,10 @@ AT_PUBLIC uint64_t at_ticks_(uint32_t gate)
 		if (at_gate_beside(gate))
 			return at_beside_ticks();
 		gate = at_gate_same_run(gate, &cut);
-		/* at_scope_end_() notices the same change and counts the record. */
+		/*
+		 * The begin does not matter: at_scope_end_() also finds that the gate has changed,
+		 * and writes no record. It counts the record unless the run has ended.
+		 */
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH || cut)
 			return 0;
 		if (at_beside_on())

@@ -131,8 +131,8 @@ AT_PUBLIC void at_traceparent_new(struct at_traceparent *t, uint64_t operation)
 	const uint64_t s = seed();
 
 	/*
-	 * Each half is different for each operation. So both are 0 for at most one operation, and
-	 * only with very few seeds.
+	 * A trace id of 0 is invalid. Each half is 0 for exactly one operation, so both are 0 for
+	 * at most one operation, and only with very few seeds.
 	 */
 	put_number(t->trace_id, 16, mix_bits(s ^ operation));
 	put_number(t->trace_id + 16, 16, mix_bits(s + mix_bits(operation)));

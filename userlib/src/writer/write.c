@@ -21,8 +21,8 @@ static bool write_or_drop(uint32_t gate, const struct at_record *rec)
 }
 
 /*
- * A record of one run must not be written or counted in another run. If only the categories have
- * changed during the run, the record is written.
+ * If the run has changed, the record is neither written nor counted: it belongs to the old run. If
+ * only the categories have changed, it is written.
  */
 AT_COLD void at_write_record(uint32_t gate, const struct at_record *rec)
 {

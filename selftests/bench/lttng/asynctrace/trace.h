@@ -16,7 +16,7 @@
 #define TA_UINT64(v)	(v)
 #define TA_STRING(v)	(v)
 
-/* The library's durations read the same counter when they begin. */
+/* Reads the counter that the library reads when a duration begins, for a fair comparison. */
 static inline uint64_t lttng_ticks(void)
 {
 #ifdef __x86_64__

@@ -38,7 +38,7 @@ TRACE_INLINE_ uintptr_t at_context_word_(void)
 	return __atomic_load_n(&at_current_.context, __ATOMIC_RELAXED);
 }
 
-/* Stores two words, with one instruction where there is one for it. */
+/* Stores two words, with one instruction on architectures that have one for it. */
 TRACE_INLINE_ void at_store_pair_(void *to, uint64_t first, uint64_t second)
 {
 #if defined(__SSE2__)
@@ -66,7 +66,7 @@ void at_context_init_(struct at_context *context, uint32_t provider, struct at_c
 void at_context_enter_(struct at_context *context);
 void at_context_leave_(struct at_context *context);
 /*
- * Called by at_context_leave() if an operation is still current after it has removed the context. A
+ * Called by at_context_leave() if an operation is still current after the context was removed. A
  * signal handler may have called at_context_complete_() just before, which stored the operation.
  * Clears the operation and the state of the run.
  */

@@ -92,8 +92,9 @@ struct at_here_ {
 };
 
 /*
- * Value of an argument. @bytes is the length of the string at @value. A string at NULL becomes a
- * null argument only when it is encoded, so that the type is a constant until then.
+ * Value of an argument. @bytes is the length of the string at @value. If a string is NULL, @type is
+ * ASYNCTRACE_FXT_ARG_STRING all the same, so that @type is a constant for the compiler. When the
+ * argument is encoded, at_arg_type_() replaces the type.
  */
 struct at_arg_ {
 	uint32_t type;
@@ -372,7 +373,7 @@ TRACE_INLINE_ void at_event_any_(uint64_t found, const struct at_site_ *site, un
 		       copy, nargs);
 }
 
-/* The constants of the format are C macros, which have C casts. */
+/* Macros of the format have C casts, about which clang would warn in C++ programs. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wold-style-cast"

@@ -50,14 +50,14 @@ enum {
  * operation, has no cell, and a new context inherits nothing. So inline functions test one word.
  *
  * TRACE_LIGHT_: the context was entered while the word had no address and no TRACE_BUSY_, and
- * nothing was recorded. Nothing was stored into the context, and at_current_.id is 0. The begin of
- * a scope stores the rest: see at_context_complete_().
+ * nothing was recorded. So far nothing has been stored into the context, and at_current_.id is 0.
+ * The begin of a scope stores both: see at_context_complete_().
  *
- * TRACE_CELL_: the thread has a cell, which must have the id of a light context. Only in words
- * without TRACE_BUSY_.
+ * TRACE_CELL_: the thread has a cell, so the id of a light context must be stored into the cell.
+ * Only in words without TRACE_BUSY_.
  *
- * TRACE_BUSY_: the other members must be looked at. The bit is in each word that has an address
- * without TRACE_LIGHT_. It may also remain in a word without an address.
+ * TRACE_BUSY_: inline functions must also look at the other members of at_current_. The bit is in
+ * each word that has an address without TRACE_LIGHT_. It may remain in a word without an address.
  */
 #define TRACE_LIGHT_		TRACE_TO_(uintptr_t, 1)
 #define TRACE_CELL_		TRACE_TO_(uintptr_t, 2)
@@ -106,7 +106,7 @@ void at_logf_(struct at_site_ *site, const uint64_t *refs, uint64_t found, const
  * threads, a shared counter for each id would cost more than a record.
  *
  * This bit is set in all numbers of a block. The numbers after a block lack the bit, and belong to
- * no thread. If a signal handler takes such a number, it takes none of another thread's block.
+ * no thread. So if a signal handler counts beyond the end, it takes no number of another thread.
  */
 #define TRACE_IDS_		TRACE_TO_(uint64_t, 4096)
 

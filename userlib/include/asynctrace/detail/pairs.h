@@ -27,7 +27,10 @@
 #define TRACE_CAT_(a, b) TRACE_CAT2_(a, b)
 #define TRACE_CAT2_(a, b) a##b
 
-/* Counts of wrong lists. They are numbers, so that an assertion can compare them. */
+/*
+ * Results of TRACE_COUNT_() for invalid lists: a key without a value, or more than 15 pairs. They
+ * are numbers, so that a static assertion can compare them.
+ */
 enum {
 	TRACE_ODD_		= 100,
 	TRACE_MANY_	= 101
@@ -76,10 +79,10 @@ enum {
 #define TRACE_EACH_PAIR_(m, ...) \
 	TRACE_CAT_(TRACE_EACH_PAIR, TRACE_COUNT_(__VA_ARGS__))(m, __VA_ARGS__)
 #define TRACE_KEYS_(...) TRACE_EACH_PAIR_(TRACE_PAIR_KEY_, __VA_ARGS__)
-/* "" makes a key that is no literal an error. */
+/* The "" before the key causes a compile error if the key is not a string literal. */
 #define TRACE_PAIR_KEY_(k, v) "" k,
 
-/* TRACE_PAIRS_CHECK_ reports these two cases. */
+/* Empty for invalid lists, so that only TRACE_PAIRS_CHECK_ reports the error. */
 #define TRACE_EACH_PAIRTRACE_ODD_(...)
 #define TRACE_EACH_PAIRTRACE_MANY_(...)
 

@@ -4,7 +4,7 @@
  * that are no literals. The library encodes them, so that little code becomes part of the
  * program.
  *
- * @refs is the site's, as at_event_() takes it.
+ * @refs: the references of the site, as for at_event_()
  */
 #ifndef ASYNCTRACE_SPECIAL_H
 #define ASYNCTRACE_SPECIAL_H
