@@ -26,13 +26,12 @@
 
 struct fake_kernel {
 	char sent[64 * 1024] __attribute__((aligned(8)));
-	char queue[8][64 * 1024] __attribute__((aligned(8)));
-	size_t lens[8];
-	unsigned int head, tail;
+	char message[64 * 1024] __attribute__((aligned(8)));
+	unsigned int head, tail;	/* numbers of messages received and queued */
 	void (*answer)(const struct nlmsghdr *request);
 	uint32_t abi;
 	bool no_family;
-	int fd;			/* the socket's descriptor; 0: none */
+	int fd, peer;		/* a pair of sockets: the library's, and the kernel's end */
 };
 
 extern struct fake_kernel kernel;

@@ -539,8 +539,7 @@ const char *at_notifications_error(const struct at_notifications *notifications)
 
 /*
  * Returns the descriptor of a subscription that was opened without an error. poll(2) reports it as
- * readable when a notification arrives. Before the first poll(2), call at_notifications_next()
- * until it returns -EAGAIN: earlier notifications may have been read from the socket already.
+ * readable when there is a notification.
  */
 int at_notifications_fd(const struct at_notifications *notifications);
 

@@ -22,21 +22,24 @@ struct nlmsghdr *at_ctl_request(struct at_ctl *ctl, uint8_t cmd, uint16_t flags)
 	return nlh;
 }
 
-/*
- * Sends a request of at_ctl_request(). Calls @fn for each message of the answer, until @fn
- * returns a value other than 0. Returns that value, or the kernel's error. Reads the answer to
- * its end in any case, so that the socket is empty for the next request.
- */
-int at_ctl_talk(struct at_ctl *ctl, struct nlmsghdr *nlh, at_answer_fn fn, void *arg)
+/* Sends a request of at_ctl_request(). */
+int at_ctl_send(struct at_ctl *ctl, struct nlmsghdr *nlh)
 {
-	int ret = 0;
-
-	if (!(nlh->nlmsg_flags & NLM_F_DUMP))
-		nlh->nlmsg_flags |= NLM_F_ACK;
 	nlh->nlmsg_seq = ++ctl->seq;
 	while (mnl_socket_sendto(ctl->socket, nlh, nlh->nlmsg_len) < 0)
 		if (errno != EINTR)
 			return at_ctl_fail(ctl, -errno, "cannot send: %s", strerror(errno));
+	return 0;
+}
+
+/*
+ * Reads the answer to a request of at_ctl_send(). Calls @fn for each message of the answer, until
+ * @fn returns a value other than 0. Returns that value, or the kernel's error. Reads the answer to
+ * its end in any case, so that the socket is empty for the next request.
+ */
+int at_ctl_receive(struct at_ctl *ctl, const struct nlmsghdr *nlh, at_answer_fn fn, void *arg)
+{
+	int ret = 0;
 
 	for (;;) {
 		ssize_t got = mnl_socket_recvfrom(ctl->socket, ctl->answer, sizeof(ctl->answer));
@@ -64,6 +67,17 @@ int at_ctl_talk(struct at_ctl *ctl, struct nlmsghdr *nlh, at_answer_fn fn, void 
 				ret = fn(at, arg);
 		}
 	}
+}
+
+/* Sends a request of at_ctl_request(), and reads the answer like at_ctl_receive(). */
+int at_ctl_talk(struct at_ctl *ctl, struct nlmsghdr *nlh, at_answer_fn fn, void *arg)
+{
+	int err;
+
+	if (!(nlh->nlmsg_flags & NLM_F_DUMP))
+		nlh->nlmsg_flags |= NLM_F_ACK;
+	err = at_ctl_send(ctl, nlh);
+	return err ? err : at_ctl_receive(ctl, nlh, fn, arg);
 }
 
 static int at_got_family(const struct nlmsghdr *nlh, void *arg)

@@ -38,6 +38,8 @@ typedef int (*at_answer_fn)(const struct nlmsghdr *nlh, void *arg);
 
 /* ctl.c */
 struct nlmsghdr *at_ctl_request(struct at_ctl *ctl, uint8_t cmd, uint16_t flags);
+int at_ctl_send(struct at_ctl *ctl, struct nlmsghdr *nlh);
+int at_ctl_receive(struct at_ctl *ctl, const struct nlmsghdr *nlh, at_answer_fn fn, void *arg);
 int at_ctl_talk(struct at_ctl *ctl, struct nlmsghdr *nlh, at_answer_fn fn, void *arg);
 
 /* error.c */

@@ -4,20 +4,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "ctl.h"
 
-/* A notification that arrived before the answer to the subscription. */
-struct at_early {
-	struct at_early *next;
-	size_t bytes;
-	char message[] __attribute__((aligned(8)));
-};
-
 struct at_notifications {
 	struct at_ctl *ctl;
-	struct at_early *early, **end;
-	bool no_memory;		/* no memory for an early notification */
 };
 
 static int at_is_notification(const struct nlmsghdr *nlh)
@@ -28,46 +20,37 @@ static int at_is_notification(const struct nlmsghdr *nlh)
 	       nlh->nlmsg_type >= NLMSG_MIN_TYPE && genl->cmd == ASYNCTRACE_CMD_NOTIFICATION;
 }
 
-static int at_got_early(const struct nlmsghdr *nlh, void *arg)
-{
-	struct at_notifications *ev = arg;
-	struct at_early *one;
-
-	if (!at_is_notification(nlh))
-		return 0;
-	one = malloc(sizeof(*one) + nlh->nlmsg_len);
-	if (!one) {
-		ev->no_memory = true;
-		return 0;
-	}
-	one->next = NULL;
-	one->bytes = nlh->nlmsg_len;
-	memcpy(one->message, nlh, nlh->nlmsg_len);
-	*ev->end = one;
-	ev->end = &one->next;
-	return 0;
-}
-
 static int at_subscribe(struct at_notifications *ev, uint32_t kinds, uint32_t session)
 {
 	struct at_ctl *ctl = ev->ctl;
-	struct nlmsghdr *nlh;
-	int err, fd, one = 1;
+	const int fd = mnl_socket_get_fd(ctl->socket);
+	struct nlmsghdr *nlh, first;
+	int err, one = 1;
+	ssize_t got;
 
+	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK))
+		return at_ctl_fail(ctl, -errno, "cannot subscribe: %s", strerror(errno));
 	/* The module counts lost notifications, and puts the count into the next one. */
 	mnl_socket_setsockopt(ctl->socket, NETLINK_NO_ENOBUFS, &one, sizeof(one));
 	nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_SUBSCRIBE, 0);
 	mnl_attr_put_u32(nlh, ASYNCTRACE_A_NOTIFICATION_KINDS, kinds);
 	if (session)
 		mnl_attr_put_u32(nlh, ASYNCTRACE_A_NOTIFICATION_SESSION, session);
-	err = at_ctl_talk(ctl, nlh, at_got_early, ev);
+	/*
+	 * Do not set NLM_F_ACK: poll(2) does not report notifications that were read in search of
+	 * the ack. The kernel handles the request during sendto(2). It queues a message if the
+	 * request fails, and then no notifications. So peeking at the first message suffices.
+	 */
+	err = at_ctl_send(ctl, nlh);
 	if (err)
 		return err;
-	if (ev->no_memory)
-		return at_ctl_fail(ctl, -ENOMEM, "out of memory");
-	fd = mnl_socket_get_fd(ctl->socket);
-	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK))
+	do {
+		got = recv(fd, &first, sizeof(first), MSG_PEEK);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0 && errno != EAGAIN)
 		return at_ctl_fail(ctl, -errno, "cannot subscribe: %s", strerror(errno));
+	if (got == sizeof(first) && first.nlmsg_type == NLMSG_ERROR)
+		return at_ctl_receive(ctl, nlh, NULL, NULL);
 	return 0;
 }
 
@@ -79,7 +62,6 @@ int at_notifications_open(struct at_notifications **out, uint32_t kinds, uint32_
 	*out = ev;
 	if (!ev)
 		return -ENOMEM;
-	ev->end = &ev->early;
 	err = at_ctl_open(&ev->ctl);
 	if (!err && !kinds)
 		err = at_ctl_fail(ev->ctl, -EINVAL, "no kind of notification is wanted");
@@ -90,12 +72,6 @@ void at_notifications_close(struct at_notifications *ev)
 {
 	if (!ev)
 		return;
-	while (ev->early) {
-		struct at_early *one = ev->early;
-
-		ev->early = one->next;
-		free(one);
-	}
 	at_ctl_close(ev->ctl);
 	free(ev);
 }
@@ -113,18 +89,8 @@ int at_notifications_fd(const struct at_notifications *ev)
 /* Reads the next message into the connection's buffer. Returns its length or a negative errno. */
 static ssize_t at_next_message(struct at_notifications *ev)
 {
-	struct at_early *one = ev->early;
 	ssize_t got;
 
-	if (one) {
-		ev->early = one->next;
-		if (!ev->early)
-			ev->end = &ev->early;
-		got = one->bytes;
-		memcpy(ev->ctl->answer, one->message, got);
-		free(one);
-		return got;
-	}
 	do {
 		got = mnl_socket_recvfrom(ev->ctl->socket, ev->ctl->answer,
 					  sizeof(ev->ctl->answer));
