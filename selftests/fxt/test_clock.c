@@ -108,6 +108,49 @@ static void test_late_pairs_that_bend_nothing_are_used(void **unused)
 	atc_clock_free(&k);
 }
 
+#define MANY_PAIRS	3000000u
+#define PAIR_GAP	1000000u
+
+/* A clock that becomes faster with time, so that a line over a long time is wrong. */
+static uint64_t fast_clock(uint64_t ticks)
+{
+	return ticks + ticks / 1000 * (ticks / 1000) / 10000000;
+}
+
+/* A segment with too many pairs keeps the times of new ticks, and old ones almost. */
+static void test_many_pairs_are_thinned_out(void **unused)
+{
+	size_t most = 0, removals = 0, before = 0;
+	uint64_t told[1000], last = 0;
+	struct atc_clock k = { 0 };
+	const struct atc_segment *g;
+
+	for (uint64_t i = 0; i <= MANY_PAIRS; i++) {
+		atc_clock_pair(&k, 0, i * PAIR_GAP, fast_clock(i * PAIR_GAP));
+		g = &k.segments[0];
+		most = g->nr > most ? g->nr : most;
+		if (g->nr <= before) {
+			removals++;
+			for (size_t n = 0; n < 1000; n++)
+				assert_true(told[(i - 1 - n) % 1000] ==
+					    ns_at(&k, 0, (i - 1 - n) * PAIR_GAP - PAIR_GAP / 3));
+		}
+		before = g->nr;
+		if (i)
+			told[i % 1000] = ns_at(&k, 0, i * PAIR_GAP - PAIR_GAP / 3);
+	}
+	assert_in_range(removals, 2, 6);
+	assert_in_range(most, 1 << 19, 1 << 20);
+	for (uint64_t at = 0; at < MANY_PAIRS * (uint64_t)PAIR_GAP; at += PAIR_GAP * 30) {
+		uint64_t ns = ns_at(&k, 0, at);
+
+		assert_true(ns >= last);
+		assert_in_range(ns, fast_clock(at), fast_clock(at) + 4000);
+		last = ns;
+	}
+	atc_clock_free(&k);
+}
+
 /* Before the first pair there was no session; after the last one the time is unknown. */
 static void test_outside(void **unused)
 {
@@ -241,6 +284,7 @@ int main(void)
 		cmocka_unit_test(test_never_backwards),
 		cmocka_unit_test(test_a_time_is_never_taken_back),
 		cmocka_unit_test(test_late_pairs_that_bend_nothing_are_used),
+		cmocka_unit_test(test_many_pairs_are_thinned_out),
 		cmocka_unit_test(test_outside),
 		cmocka_unit_test(test_segments_do_not_mix),
 		cmocka_unit_test(test_a_ring_crosses_a_break),

@@ -13,7 +13,8 @@
  * must be extrapolated, from the nearest pairs, but not beyond the other segment.
  *
  * The line between two pairs does not change after a time was computed from it: later pairs within
- * it are ignored. So a tick has the same time in the whole file, in any order of reading rings.
+ * it are ignored. So a tick has the same time in the whole file, in any order of reading rings,
+ * unless thin_out() has removed one of the pairs around it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,11 +22,11 @@
 
 #include "composer.h"
 
-/*
- * Maximum number of pairs of a segment. At that number, the older half is removed, and later
- * conversions of ticks from that time are less exact.
- */
+/* Maximum number of pairs of a segment, see thin_out() */
 #define PAIRS_MAX	(1u << 20)
+
+/* thin_out() makes no gap longer than the ticks since its begin, divided by 2^GAP_SHIFT. */
+#define GAP_SHIFT	13
 
 static ssize_t find_segment(struct atc_clock *k, uint32_t number)
 {
@@ -56,15 +57,36 @@ static ssize_t find_segment(struct atc_clock *k, uint32_t number)
 	return s;
 }
 
-static int more_pairs(struct atc_segment *g)
+/*
+ * Removes pairs from a full segment, and more of them the older they are. A tick between two pairs
+ * that remain, for instance of the begin of a long duration, may then get a slightly different
+ * time than it had before. The first and the last pair remain.
+ *
+ * Two consecutive gaps together exceed the limit of one, so at most 600,000 pairs remain.
+ */
+static void thin_out(struct atc_clock *k, struct atc_segment *g)
+{
+	const uint64_t last = g->pairs[g->nr - 1].ticks;
+	size_t kept = 1;
+
+	for (size_t i = 1; i < g->nr; i++) {
+		const uint64_t from = g->pairs[kept - 1].ticks;
+
+		if (i + 1 < g->nr && g->pairs[i + 1].ticks - from <= (last - from) >> GAP_SHIFT)
+			continue;
+		g->pairs[kept++] = g->pairs[i];
+	}
+	g->nr = kept;
+	k->line = (struct atc_line){ 0 };
+}
+
+static int more_pairs(struct atc_clock *k, struct atc_segment *g)
 {
 	size_t room = g->room ? 2 * g->room : 16;
 	struct atc_pair *p;
 
 	if (g->nr >= PAIRS_MAX) {
-		/* Keep the first pair, because the segment, or even the session, begins there. */
-		g->nr -= PAIRS_MAX / 2;
-		memmove(g->pairs + 1, g->pairs + 1 + PAIRS_MAX / 2, (g->nr - 1) * sizeof(*p));
+		thin_out(k, g);
 		return 0;
 	}
 	p = atc_realloc(g->pairs, room * sizeof(*p));
@@ -111,7 +133,7 @@ ssize_t atc_clock_pair(struct atc_clock *k, uint32_t segment, uint64_t ticks, ui
 	if (g->nr && (ticks <= g->fixed || (i && g->pairs[i - 1].ticks == ticks)))
 		return s;
 	if (g->nr == g->room || g->nr >= PAIRS_MAX) {
-		err = more_pairs(g);
+		err = more_pairs(k, g);
 		if (err) {
 			if (!g->nr)
 				k->nr--;

@@ -22,8 +22,9 @@ struct atc_segment {
 };
 
 /*
- * The line between two pairs by which ticks were last converted. The line stays valid, because
- * atc_clock_pair() adds no pair before the end of a line that was used.
+ * The line between two pairs that the last time was read from. The line stays valid, because
+ * atc_clock_pair() adds no pair before the end of a line that was used, and forgets the line if it
+ * removes pairs.
  */
 struct atc_line {
 	size_t segment;		/* index of the line's segment */
