@@ -85,8 +85,8 @@ int record_poll_tracepoints(struct recorder *r, bool busy)
 	r->next_ftrace = now + READ_SECONDS;
 	err = ftrace_read(r->ftrace);
 	/*
-	 * Compose later while chunks arrive: the next ones may introduce the processes whose
-	 * operations the events belong to.
+	 * While the reader is busy, the next chunks may introduce processes to whose operations the
+	 * events belong. A crowded queue does not wait: it would soon lose events.
 	 */
 	if (err || (busy && !ftrace_is_crowded(r->ftrace)))
 		return err;

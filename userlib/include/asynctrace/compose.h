@@ -179,6 +179,10 @@ struct at_compose_tracepoint {
  * nothing. A field of the name "operation" that is an unsigned number and joins nothing becomes
  * the argument "field operation".
  *
+ * A process joins events only after its provider's chunk has come, and chunks of other rings may
+ * come earlier. So add events when read(2) of the session's descriptor has failed with EAGAIN or
+ * returned 0: the composer then has all processes that were recorded at its newest time.
+ *
  * Return: 0; -EAGAIN: the next chunk of the session is needed to know the event's time: call
  * again after at_compose_chunk(); -ERANGE: the event is from before the session, or from a time
  * when the clock was stopped; -ENOENT: event->flags left it out; -EINVAL: @event is wrong. After

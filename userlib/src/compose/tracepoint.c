@@ -314,8 +314,9 @@ int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_trac
 	if (!valid(t))
 		return -EINVAL;
 	/*
-	 * Find the time first. After -EAGAIN, the caller tries again after later chunks, which may
-	 * introduce the process that joins() looks for.
+	 * Find the time first: -EAGAIN must come before -ENOENT, because later chunks may introduce
+	 * the process that joins() looks for. If the time is known, the caller must have read all
+	 * chunks of that time: see compose.h.
 	 */
 	err = time_of(c, t, &ns);
 	if (err)
