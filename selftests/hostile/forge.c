@@ -32,6 +32,14 @@ size_t forge_good(const struct forge *f, uint64_t *w)
 	return event(f, w, ASYNCTRACE_FXT_INSTANT, 0, 0);
 }
 
+size_t forge_good_duration(const struct forge *f, uint64_t *w)
+{
+	size_t n = event(f, w, ASYNCTRACE_FXT_DURATION, 0, 1);
+
+	w[5] = f->now;
+	return n;
+}
+
 static size_t of_type(unsigned int type, unsigned int words, uint64_t bits, uint64_t *w)
 {
 	memset(w, 0, words * 8);

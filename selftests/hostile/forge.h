@@ -26,5 +26,7 @@ const char *forge_name(unsigned int kind);
 
 /* Puts a valid record: an instant of category "evil". */
 size_t forge_good(const struct forge *f, uint64_t *w);
+/* Puts a valid duration of that category. */
+size_t forge_good_duration(const struct forge *f, uint64_t *w);
 
 #endif /* SELFTESTS_FORGE_H */

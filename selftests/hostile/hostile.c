@@ -129,7 +129,10 @@ static void forge_ring(uint32_t ring, unsigned int subs)
 
 			f.now = raw_stamp(&p);
 			f.foreign = rnd() & 1 ? rnd() % 8 + 3 : rnd();
-			n = rnd() % 8 ? forge(rnd(), &f, w) : forge_good(&f, w);
+			if (rnd() % 8)
+				n = forge(rnd(), &f, w);
+			else
+				n = rnd() & 1 ? forge_good(&f, w) : forge_good_duration(&f, w);
 			for (size_t i = 0; i < n; i++)
 				data[(at + i) & mask] = w[i];
 			at += n;
@@ -252,7 +255,7 @@ static void exact(void)
 		size_t n;
 
 		f.now = raw_stamp(&p);
-		n = forge_good(&f, w);
+		n = i & 1 ? forge_good_duration(&f, w) : forge_good(&f, w);
 		for (size_t j = 0; j < n; j++)
 			data[at++] = w[j];
 		good++;
