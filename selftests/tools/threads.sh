@@ -48,7 +48,8 @@ all_asleep() {
 		asleep "$epoll" epoll_wait epoll
 }
 
-# all_along: by "rows", these four threads sleep during the whole trace
+# all_along: by "rows", which the preceding check has written, these four threads sleep during the
+# whole trace
 all_along() {
 	local tid
 
@@ -65,7 +66,7 @@ start "$SLEEPERS" 900
 check record status 0 "$AT" record -o t.fxt -d 1 --json
 check "count" is true '.threads_listed >= 6 and .processes_unlisted == 0'
 check "states" all_asleep t.fxt
-check "time" all_along t.fxt
+check "time" all_along
 check "length of the trace" [ "$(row "$read" '.observed_ns > 900000000')" = true ]
 check "spin" [ "$(row "$spin" .thread)" = spin ]
 check "it did not sleep" [ "$(row "$spin" .blocked_ns)" = 0 ]
@@ -100,7 +101,7 @@ check start status 0 "$AT" session start flight
 sleep 1
 check snapshot status 0 "$AT" session snapshot -o t.fxt flight
 check "states in a snapshot" all_asleep t.fxt
-check "time" all_along t.fxt
+check "time" all_along
 check attach status 0 "$AT" session attach -d 1 -o t.fxt flight
 check "states in an attachment" all_asleep t.fxt
 check destroy status 0 "$AT" session destroy flight
@@ -115,7 +116,7 @@ sleep 1
 check record wait $recorder
 check "first file" all_asleep part.0.fxt
 check "second file" all_asleep part.1.fxt
-check "time" all_along part.1.fxt
+check "time" all_along
 end
 
 begin "trace without scheduling has no states"
