@@ -146,8 +146,8 @@ end
 stop
 
 begin "threads are listed when a command registers"
-"$AT" record -o t.fxt -- "$SLEEPERS" 2 >ids.txt 2>err
-read -r pid read accept futex epoll spin <ids.txt
+check record status 0 "$AT" record -o t.fxt -- "$SLEEPERS" 2
+read -r pid read accept futex epoll spin <out
 check "file" valid t.fxt
 check "rows" rows t.fxt
 for tid in $read $accept $futex $epoll; do
