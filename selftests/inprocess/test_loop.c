@@ -247,11 +247,16 @@ static void records(void)
 
 /* --- other threads ------------------------------------------------------------------------ */
 
+#define ROUNDS	20000
+
 static int over;
 
-static void *look(void *unused)
+/*
+ * @most: the most rounds that can have been counted. Returns NULL if it saw no more than that, and
+ * only zeros with a count of 0.
+ */
+static void *look(void *most)
 {
-	(void)unused;
 	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
 		struct at_loop_delay d = at_loop_delays(&loop);
 
@@ -260,25 +265,31 @@ static void *look(void *unused)
 		at_loop_enable(&loop);
 		at_loop_reset(&loop);
 		at_loop_disable(&loop);
-		if (d.count > 1ull << 40)
-			break;
+		if (d.count > *(uint64_t *)most)
+			return most;
+		if (!d.count && (d.min || d.max || d.mean != 0 || d.stddev != 0))
+			return most;
 	}
 	return NULL;
 }
 
 static void beside(void)
 {
+	uint64_t most = at_loop_delays(&loop).count + ROUNDS;
 	pthread_t th[2];
+	void *wrong;
 
 	for (int i = 0; i < 2; i++)
-		pthread_create(&th[i], NULL, look, NULL);
-	for (int i = 0; i < 20000; i++) {
+		pthread_create(&th[i], NULL, look, &most);
+	for (int i = 0; i < ROUNDS; i++) {
 		at_loop_poll_begin(&loop);
 		at_loop_poll_end(&loop);
 	}
 	__atomic_store_n(&over, 1, __ATOMIC_RELAXED);
-	for (int i = 0; i < 2; i++)
-		pthread_join(th[i], NULL);
+	for (int i = 0; i < 2; i++) {
+		pthread_join(th[i], &wrong);
+		check(!wrong);
+	}
 	at_loop_enable(&loop);
 	at_loop_reset(&loop);
 	for (int i = 0; i < 10; i++)
