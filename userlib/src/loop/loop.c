@@ -235,12 +235,17 @@ AT_PUBLIC struct at_loop_delay at_loop_delays(const struct at_loop *loop)
 {
 	struct at_loop_delay d = { 0 };
 	double sum, squares, variance;
+	uint64_t count;
 
-	if (get(loop->reset_) || !get(loop->count_))
+	if (get(loop->reset_))
+		return d;
+	/* Load the count only once, because the loop's thread may clear it meanwhile. */
+	count = get(loop->count_);
+	if (!count)
 		return d;
 	__atomic_load(&loop->sum_, &sum, __ATOMIC_RELAXED);
 	__atomic_load(&loop->squares_, &squares, __ATOMIC_RELAXED);
-	d.count = get(loop->count_);
+	d.count = count;
 	d.min = get(loop->min_);
 	d.max = get(loop->max_);
 	d.mean = sum / d.count;
