@@ -52,13 +52,18 @@ static void test_never_backwards(void **unused)
 {
 	for (int i = 0; i < 200; i++) {
 		struct atc_clock k = { 0 };
-		uint64_t t = 1000, b = 1000, last = 0;
+		uint64_t ticks[50] = { 0 }, t = 1000, last = 0;
 
 		for (int n = 0; n < 50; n++) {
+			const uint64_t other = rnd_below(n + 1);
+
 			t += 1 + rnd_below(3000);
-			b = t / 3 + rnd_below(100);
-			atc_clock_pair(&k, 0, t, b);
+			ticks[n] = ticks[other];
+			ticks[other] = t;
 		}
+		for (int n = 0; n < 50; n++)
+			atc_clock_pair(&k, 0, ticks[n], ticks[n] / 3 + rnd_below(100));
+		assert_int_equal(k.segments[0].nr, 50);
 		for (uint64_t at = k.segments[0].pairs[0].ticks; at <= t; at += 1 + rnd_below(7)) {
 			uint64_t ns = ns_at(&k, 0, at);
 
