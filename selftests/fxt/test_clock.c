@@ -177,17 +177,22 @@ static void test_segments_do_not_mix(void **unused)
 	struct atc_clock k = { 0 };
 	uint64_t ns;
 
-	atc_clock_pair(&k, 0, 1000, 1000);
-	atc_clock_pair(&k, 0, 2000, 2000);
-	assert_int_equal(atc_clock_pair(&k, 1, 2100, 902100), 1);
-	atc_clock_pair(&k, 1, 3100, 903100);
+	/* The segments 3 and 5 have the indexes 0 and 1. */
+	assert_int_equal(atc_clock_pair(&k, 3, 1000, 1000), 0);
+	atc_clock_pair(&k, 3, 2000, 2000);
+	assert_int_equal(atc_clock_pair(&k, 5, 2100, 902100), 1);
+	atc_clock_pair(&k, 5, 3100, 903100);
 	assert_int_equal(ns_at(&k, 0, 2050), 2050);	/* continues the old line */
 	assert_int_equal(ns_at(&k, 1, 2600), 902600);
 	assert_int_equal(ns_at(&k, 1, 2090), 902090);	/* goes back by the new line */
 	assert_int_equal(atc_clock_ns(&k, 0, 2100, &ns), 1);
 	assert_int_equal(atc_clock_ns(&k, 0, 2600, &ns), 1);
-	/* A segment older than the existing ones cannot be inserted. */
-	assert_int_equal(atc_clock_pair(&k, 0, 2001, 2001), 0);
+	/* A segment older than the last one cannot be inserted. */
+	assert_int_equal(atc_clock_pair(&k, 2, 500, 500), -EPROTO);
+	assert_int_equal(atc_clock_pair(&k, 4, 2060, 2060), -EPROTO);
+	/* A late pair of an existing segment is no error, but changes no time that was returned. */
+	assert_int_equal(atc_clock_pair(&k, 3, 2001, 900000), 0);
+	assert_int_equal(ns_at(&k, 0, 2050), 2050);
 	atc_clock_free(&k);
 }
 
