@@ -18,6 +18,7 @@
 #include "ktap.h"
 
 #define NOBODY	65534
+#define ANOTHER	65533
 #define GROUP	65533
 #define STRIDE	(64 * 1024)
 #define BIT(cap)	(1ull << (cap))
@@ -367,6 +368,25 @@ static void I6_setgid_process_is_not_its_users(void)
 	EXPECT_IS(SEEN_BY(&perfmon, providers), 0x1f);
 }
 
+/* Both processes have the same group and no capabilities: only the user's id differs. */
+static void I6_other_users_process_is_only_for_root(void)
+{
+	static const struct who providers[] = {
+		{ "plain", NOBODYS },
+		{ "another", .uid = ANOTHER, .gid = { NOBODY, NOBODY, NOBODY } },
+	};
+	static const struct who root = { .name = "root" };
+	const struct who *another = &providers[1];
+
+	EXPECT_IS(SEEN_BY(&nobody, providers), 1);
+	EXPECT_IS(SEEN_BY(another, providers), 2);
+	EXPECT_IS(SEEN_BY(&perfmon, providers), 3);
+	EXPECT_IS(SEEN_BY(&root, providers), 3);
+	/* The users do not see each other's sessions, either. */
+	EXPECT_IS(reading_as(&nobody, another), -ENOENT);
+	EXPECT_IS(reading_as(another, &nobody), -ENOENT);
+}
+
 static const struct who roots[] = {
 	{ "bare", .fewer = true },
 	{ "raw", .fewer = true, .caps = BIT(CAP_NET_RAW) },
@@ -440,6 +460,7 @@ static void session_needs_right_to_record_to_be_read(void)
 static const struct ktap_test tests[] = {
 	KTAP_TEST(I6_undumpable_process_is_only_for_root),
 	KTAP_TEST(I6_setgid_process_is_not_its_users),
+	KTAP_TEST(I6_other_users_process_is_only_for_root),
 	KTAP_TEST(I6_process_with_more_capabilities_is_hidden),
 	KTAP_TEST(I6_capabilities_of_opener_and_sender_count),
 	KTAP_TEST(I6_namespace_creator_sees_into_it),
