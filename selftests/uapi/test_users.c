@@ -17,6 +17,7 @@
 #include "raw.h"
 
 #define NOBODY	65534
+#define ANOTHER	65533
 #define STRIDE	(64 * 1024)
 
 static struct raw_nl nl;
@@ -226,46 +227,107 @@ static void cookie_belongs_to_one_process(void)
 	close(fd);
 }
 
-/* A provider of root. A session of root must record it, a session of another user must not. */
+/* Registers a provider, and lives until the test has written to its pipe or closed it. */
 static int only_provider(void *arg)
 {
 	struct raw_provider own;
 	char byte;
 
-	if (raw_provider(&own, "roots", STRIDE) || write(((int *)arg)[1], "x", 1) != 1)
+	if (raw_provider(&own, "shared", STRIDE) || write(((int *)arg)[1], "x", 1) != 1)
 		return 1;
 	return read(((int *)arg)[2], &byte, 1) != 1;
 }
 
-static int record_others(void *arg)
+/* Starts a session of the caller that records these providers. Returns its id, or 0. */
+static int record_shared(void)
 {
 	int id;
 
-	(void)arg;
-	SO(!raw_nl_open(&nl));
-	id = raw_session(&nl, "others", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "roots");
-	SO(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
-	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
-	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id));
+	if (raw_nl_open(&nl))
+		return 0;
+	id = raw_session(&nl, "others", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "shared");
+	if (id < 0 || raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id) ||
+	    raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id))
+		return 0;
+	return id;
+}
+
+/* Returns 100, and the number of providers that the session records. */
+static int recorded_by(int id)
+{
+	SO(id && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id));
 	return raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_PROVIDERS) + 100;
 }
 
-static void I6_only_root_records_other_users(void)
+static int record_others(void *arg)
 {
-	int pipes[4];
+	(void)arg;
+	return recorded_by(record_shared());
+}
+
+/* @uid: the provider's user, or -1 for root. Only root and that user record it. */
+static void record_provider_of(int uid)
+{
+	int pipes[4], status;
 	pid_t child;
 	char byte;
 
 	NEED(!pipe(pipes) && !pipe(pipes + 2));
 	child = fork();
-	if (!child)
-		_exit(only_provider(pipes));
+	if (!child) {
+		close(pipes[3]);
+		_exit(raw_become(uid) || only_provider(pipes));
+	}
+	close(pipes[1]);
 	NEED(read(pipes[0], &byte, 1) == 1);
-	EXPECT_IS(raw_child(record_others, NULL, NOBODY), 100);
+	EXPECT_IS(raw_child(record_others, NULL, ANOTHER), 100);
+	EXPECT_IS(raw_child(record_others, NULL, NOBODY), uid == NOBODY ? 101 : 100);
 	EXPECT_IS(raw_child(record_others, NULL, -1), 101);
 	NEED(write(pipes[3], "x", 1) == 1);
-	for (int i = 0; i < 4; i++)
-		close(pipes[i]);
+	NEED(waitpid(child, &status, 0) == child);
+	EXPECT_IS(status, 0);
+	close(pipes[0]);
+	close(pipes[2]);
+	close(pipes[3]);
+}
+
+static void I6_only_root_records_other_users(void)
+{
+	record_provider_of(-1);
+	record_provider_of(NOBODY);
+}
+
+/*
+ * A provider of NOBODY registers while a session of user *@arg records; -1: of root. Returns what
+ * recorded_by() returns.
+ */
+static int record_late(void *arg)
+{
+	int pipes[4], id, got, status;
+	pid_t child;
+	char byte;
+
+	SO(!pipe(pipes) && !pipe(pipes + 2));
+	child = fork();
+	if (!child) {
+		close(pipes[3]);
+		_exit(raw_become(NOBODY) || read(pipes[2], &byte, 1) != 1 || only_provider(pipes));
+	}
+	close(pipes[1]);
+	SO(!raw_become(*(int *)arg));
+	id = record_shared();
+	SO(recorded_by(id) == 100);
+	SO(write(pipes[3], "x", 1) == 1 && read(pipes[0], &byte, 1) == 1);
+	got = recorded_by(id);
+	SO(write(pipes[3], "x", 1) == 1 && waitpid(child, &status, 0) == child && !status);
+	return got;
+}
+
+static void I6_late_provider_of_other_user_is_foreign(void)
+{
+	EXPECT_IS(raw_child(record_late, &(int){ ANOTHER }, -1), 100);
+	EXPECT_IS(raw_child(record_late, &(int){ NOBODY }, -1), 101);
+	EXPECT_IS(raw_child(record_late, &(int){ -1 }, -1), 101);
 }
 
 /* --- limits of one user -------------------------------------------------------------- */
@@ -606,6 +668,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(I6_socket_of_other_user_gives_no_rights),
 	KTAP_TEST(cookie_belongs_to_one_process),
 	KTAP_TEST(I6_only_root_records_other_users),
+	KTAP_TEST(I6_late_provider_of_other_user_is_foreign),
 	KTAP_TEST(a_user_has_so_many_sessions),
 	KTAP_TEST(sessions_of_user_share_memory_limit),
 	KTAP_TEST(I19_ended_provider_makes_room_for_a_session),
