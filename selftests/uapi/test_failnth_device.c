@@ -163,22 +163,33 @@ static int do_hello(void)
 	return err ? err : !cookie ? -EPROTO : 0;
 }
 
+/* The result of do_thread(), and how often a thread got no cell */
+static struct asynctrace_slot slot;
+static unsigned int without_cell;
+
 static int do_thread(void)
 {
-	struct asynctrace_slot slot = { .size = sizeof(slot) };
-
+	slot = (struct asynctrace_slot){ .size = sizeof(slot) };
 	return raw_ioctl(fd, ASYNCTRACE_IOC_THREAD, &slot);
 }
 
-/* If a thread got no cell for lack of memory, it gets one when it asks again. */
+/*
+ * If a thread got no cell for lack of memory, the provider counts it, and the thread gets a cell
+ * when it asks again.
+ */
 static void cell_or_counted(bool refused)
 {
-	struct asynctrace_slot slot = { .size = sizeof(slot) };
+	const bool missing = !slot.cell;
 
-	(void)refused;
-	EXPECT(raw_ioctl(fd, ASYNCTRACE_IOC_THREAD, &slot) > 0);
+	EXPECT(refused || !missing);
+	without_cell += missing;
+	raw_nl_begin(&ctl, ASYNCTRACE_CMD_PROVIDER_GET, NLM_F_DUMP);
+	EXPECT_IS(raw_nl_ask(&ctl), 0);
+	EXPECT_IS(ctl.replies, 1);
+	EXPECT_IS(raw_nl_u32(&ctl, ASYNCTRACE_A_PROVIDER_CELLS_MISSING), missing);
+	EXPECT(do_thread() > 0);
 	EXPECT(slot.cell > 0);
-	EXPECT(!raw_ioctl(fd, ASYNCTRACE_IOC_THREAD, NULL) == !slot.slot);
+	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_THREAD, NULL), slot.slot);
 }
 
 static int do_consume(void)
@@ -502,6 +513,8 @@ static void run(const struct fail_op *op)
 		child_every(op, looking);
 	else
 		fail_every(op, looking);
+	if (op->check == cell_or_counted)
+		EXPECT(without_cell > 0);
 }
 
 int main(int argc, char **argv)
