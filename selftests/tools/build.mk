@@ -2,8 +2,8 @@
 #
 # Tests of the control library and of the command
 #
-# test_sessions and the scripts' programs run in the test machine. The other test_* need no module:
-# see native() in selftests/tools/run.
+# They run in the test machine, except test_control, test_listings, test_status, test_quota,
+# test_proc and test_ftrace, which fake the kernel's answers, test_json and test_names.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd
@@ -46,6 +46,13 @@ $(B)/selftests/tools/test_proc: selftests/tools/test_proc.c $(wildcard tools/pro
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka
 
+# Without libtracefs, there is nothing to test.
+$(B)/selftests/tools/test_ftrace: selftests/tools/test_ftrace.c tools/ftrace/queue.c \
+				  tools/ftrace/priv.h tools/ftrace/ftrace.h $(B)/libasynctrace.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -DHAVE_TRACEFS $(TRACEFS_CFLAGS) -Itools \
+		-Wl,--wrap=calloc -o $@ $(filter-out %.h,$^) -lcmocka $(AT_LIBS)
+
 .PHONY: selftests-tools
 selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/provider \
 		 $(B)/selftests/tools/slow $(B)/selftests/tools/dies $(B)/selftests/tools/burn \
@@ -55,5 +62,7 @@ selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/pro
 		 $(B)/selftests/tools/test_listings \
 		 $(B)/selftests/tools/test_json $(B)/selftests/tools/test_status \
 		 $(B)/selftests/tools/test_names $(B)/selftests/tools/test_quota \
-		 $(B)/selftests/tools/test_proc $(B)/selftests/tools/sleepers \
+		 $(B)/selftests/tools/test_proc \
+		 $(if $(TRACEFS_LIBS),$(B)/selftests/tools/test_ftrace) \
+		 $(B)/selftests/tools/sleepers \
 		 $(B)/selftests/tools/cputimes

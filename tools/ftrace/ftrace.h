@@ -117,8 +117,9 @@ int ftrace_stop(struct ftrace *f);
 /* Reads what the buffers have into the queue. Returns 0 or a negative errno, after a message. */
 int ftrace_read(struct ftrace *f);
 /*
- * Composes the queued events whose times are known already. The composer must know all processes of
- * the session. Returns 0, or the composer's error.
+ * Composes the events of the queue whose times are known already. The composer must have all
+ * processes of the session. Returns 0, or the first error of the composer or of ftrace_on_cpu()'s
+ * function.
  */
 int ftrace_compose(struct ftrace *f, struct at_compose *c);
 /* Calls @fn with the CPU before each event that is composed. An error of @fn is the result. */

@@ -141,7 +141,8 @@ static uint32_t flags_of(const struct ftrace *f, const struct queued *q)
 					   ASYNCTRACE_COMPOSE_TRACEPOINT_UNJOINED;
 }
 
-static int compose_one(struct ftrace *f, struct at_compose *c, struct queued *q)
+/* Returns the result of at_compose_add_tracepoint(). Sets *@failed if on_cpu() fails. */
+static int compose_one(struct ftrace *f, struct at_compose *c, struct queued *q, int *failed)
 {
 	const struct ftrace_join *join = ftrace_join(f, q->event);
 	struct ftrace_fields fields;
@@ -151,8 +152,10 @@ static int compose_one(struct ftrace *f, struct at_compose *c, struct queued *q)
 		.values = fields.values,
 	};
 	const struct ftrace_task *task = t.tid > 0 ? ftrace_task(f, t.tid) : NULL;
-	int err = f->on_cpu ? f->on_cpu(f->arg, q->cpu) : 0, more;
+	int err = f->on_cpu ? f->on_cpu(f->arg, q->cpu) : 0;
 
+	if (err && !*failed)
+		*failed = err;
 	if (task) {
 		t.pid = task->pid;
 		t.comm = task->comm;
@@ -164,8 +167,7 @@ static int compose_one(struct ftrace *f, struct at_compose *c, struct queued *q)
 	ftrace_decode(&fields, q->event, q->data, q->size);
 	t.nr_values = fields.nr;
 	/* Add the event even if on_cpu() failed, so that the composer counts it. */
-	more = at_compose_add_tracepoint(c, &t);
-	return more ? more : err;
+	return at_compose_add_tracepoint(c, &t);
 }
 
 /* Returns true if the error concerns this event only, so that the next one can be composed. */
@@ -187,7 +189,7 @@ int ftrace_compose(struct ftrace *f, struct at_compose *c)
 	while (at < f->used) {
 		struct queued *q = (struct queued *)(f->queue + at);
 		const size_t bytes = bytes_of(q->size);
-		int err = early[q->which] ? -EAGAIN : compose_one(f, c, q);
+		int err = early[q->which] ? -EAGAIN : compose_one(f, c, q, &result);
 
 		at += bytes;
 		if (err == -EAGAIN) {
@@ -200,10 +202,10 @@ int ftrace_compose(struct ftrace *f, struct at_compose *c)
 		 * The composer does not count an event after these errors. It counts events that it
 		 * fails to write.
 		 */
-		if (err == -ERANGE || err == -EINVAL || err == -ENOMEM)
+		if (err == -ERANGE || err == -EINVAL || err == -ENOBUFS)
 			f->of[q->which].cpus[q->cpu].unwritten++;
-		if (err && !is_of_event(err))
-			result = err;
+		if (err && !is_of_event(err) && !result)
+			result = err == -ENOBUFS ? -ENOMEM : err;
 	}
 	f->used = kept;
 	return result;
@@ -254,7 +256,7 @@ static void add_losses(struct losses *l, struct ftrace_instance *i, unsigned int
 
 int ftrace_finish(struct ftrace *f, struct at_compose *c)
 {
-	int err = 0;
+	int err, result = 0;
 
 	/* Count the events that are left. The composer could not convert their time stamps. */
 	for (size_t at = 0; at < f->used;) {
@@ -264,15 +266,18 @@ int ftrace_finish(struct ftrace *f, struct at_compose *c)
 		at += bytes_of(q->size);
 	}
 	f->used = 0;
-	for (unsigned int cpu = 0; cpu < f->nr_cpus && !err; cpu++) {
+	/* After an error of the file, the composer still counts the losses of other CPUs. */
+	for (unsigned int cpu = 0; cpu < f->nr_cpus; cpu++) {
 		struct losses l = { 0 };
 
 		for (int i = 0; i < FTRACE_INSTANCES; i++)
 			if (f->of[i].tracefs)
 				add_losses(&l, &f->of[i], cpu);
-		if (l.any || l.overwritten || l.dropped)
-			err = at_compose_tracepoint_counts(c, cpu, l.overwritten, l.dropped,
-							   l.unwritten);
+		if (!l.any && !l.overwritten && !l.dropped)
+			continue;
+		err = at_compose_tracepoint_counts(c, cpu, l.overwritten, l.dropped, l.unwritten);
+		if (err != -EAGAIN && !result)
+			result = err;
 	}
-	return err == -EAGAIN ? 0 : err;
+	return result;
 }

@@ -185,8 +185,10 @@ struct at_compose_tracepoint {
  *
  * Return: 0; -EAGAIN: the next chunk of the session is needed to know the event's time: call
  * again after at_compose_chunk(); -ERANGE: the event is from before the session, or from a time
- * when the clock was stopped; -ENOENT: event->flags left it out; -EINVAL: @event is wrong. After
- * these four errors, the event is neither added nor counted. Or an error of at_compose_chunk().
+ * when the clock was stopped; -ENOENT: event->flags left it out; -EINVAL: @event is wrong;
+ * -ENOBUFS: there is no memory to count the events of its CPU. After these five errors, the event
+ * is neither added nor counted. After an error of at_compose_chunk(), it counts as unwritten; -EIO
+ * stands for an error of the file that would be one of the five.
  */
 int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_tracepoint *event);
 

@@ -276,8 +276,10 @@ static int add_event(struct at_compose *c, struct atc_ring *r,
 	int err;
 
 	err = identify(c, r, t, &pid, &tid);
-	if (err)
+	if (err) {
+		r->counts.unwritten++;
 		return err;
+	}
 	/* Records of the texts must come before the event's record. */
 	category = atc_name_index(c, t->category);
 	name = atc_name_index(c, t->name);
@@ -304,6 +306,13 @@ static int add_event(struct at_compose *c, struct atc_ring *r,
 	return c->out.error;
 }
 
+/* Is @err one of the errors after which the event is not counted? */
+static bool is_of_event(int err)
+{
+	return err == -EAGAIN || err == -ERANGE || err == -ENOENT || err == -EINVAL ||
+	       err == -ENOBUFS;
+}
+
 int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_tracepoint *t)
 {
 	struct atc_ring *r;
@@ -325,7 +334,11 @@ int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_trac
 	if (!wanted(t, joined))
 		return -ENOENT;
 	r = ring_of(c, t->cpu);
-	return r ? add_event(c, r, t, ns, joined) : -ENOMEM;
+	if (!r)
+		return -ENOBUFS;
+	err = add_event(c, r, t, ns, joined);
+	/* The file may have failed with any error, but add_event() has counted the event. */
+	return is_of_event(err) ? -EIO : err;
 }
 
 int at_compose_tracepoint_counts(struct at_compose *c, uint32_t cpu, uint64_t overwritten,
