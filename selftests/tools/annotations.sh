@@ -107,12 +107,16 @@ def event(pid, *rest, **more):
 
 # event() always writes the category "app": replace text() meanwhile.
 real = machine.text
-def memory(kind, pid, ns, tid):
+def memory(kind, pid, ns, tid, name="mark", own=False):
     machine.text = lambda s: real("memory" if s == "app" else s)
-    args = [argument(2, "flags", 0)] if kind == BEGIN else []
-    out = event(pid, kind, ns, tid, "mark", args=args)
+    args = [argument(2, "flags", 0)] if kind == BEGIN and not own else []
+    out = event(pid, kind, ns, tid, name, args=args)
     machine.text = real
     return out
+
+def own(begin, end, name, within=b""):  # a duration of the program
+    return (memory(BEGIN, 4000, begin, 8, name, True) + within +
+            memory(END, 4000, end, 8, name, True))
 
 out = head()
 for tid in 7, 8, 9:
@@ -123,14 +127,16 @@ out += memory(BEGIN, 5000, 130, 9) + memory(END, 5000, 140, 9)  # another proces
 out += memory(END, 4000, 150, 7)                                # no begin
 out += memory(BEGIN, 4000, 160, 7)                              # no end, then another begin
 out += memory(BEGIN, 4000, 170, 7) + memory(END, 4000, 180, 7)
+out += own(182, 197, "mark", memory(BEGIN, 4000, 185, 8) + own(186, 187, "scan") +
+           own(188, 189, "mark") + memory(END, 4000, 195, 8))
 out += event(4000, ASYNC_END, 200, 7, "part", 1)
 out += memory(BEGIN, 4000, 200, 8) + memory(END, 4000, 210, 8)  # begins at the end
 open("processes.fxt", "wb").write(out)'
 check tree report processes.fxt tree 1
-check "the three" [ "$(all 'map(select(.kind == "collection") |
+check "the four" [ "$(all 'map(select(.kind == "collection") |
 	"\(.at_ns) \(.ns) \(.what | sub("^ +"; ""))") |
 	join(", ")')" = \
-	"0 20 memory/mark, 60 10 memory/mark (does not end), 70 10 memory/mark" ] || cat out
+	"0 20 memory/mark, 60 10 memory/mark (does not end), 70 10 memory/mark, 85 10 memory/mark" ] || cat out
 end
 
 # line TEXT [N]: the number of the N-th line of the program with this text

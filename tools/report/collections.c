@@ -8,45 +8,38 @@
 #include "fxt/table.h"
 
 /*
- * Is @rec the begin of a collection? Its argument distinguishes it from durations of the program
- * in the same category.
+ * Does the begin @rec belong to a duration of the program, which may have the same category? A
+ * collection has an argument.
  */
-static bool is_begin(const struct fxt_record *rec)
+static bool is_own(const struct fxt_record *rec)
 {
 	const struct fxt_arg *flags = fxt_arg(rec, "flags");
 
-	return rec->number == ASYNCTRACE_FXT_DURATION_BEGIN && flags &&
-	       flags->type == ASYNCTRACE_FXT_ARG_UINT32;
+	return !flags || flags->type != ASYNCTRACE_FXT_ARG_UINT32;
 }
 
 int collections_record(struct collections *c, const struct fxt_record *rec)
 {
-	struct collection *one;
-	char *type = NULL;
+	const bool begin = rec->number == ASYNCTRACE_FXT_DURATION_BEGIN;
+	char *type;
 
 	if (rec->kind != FXT_EVENT || rec->damaged || !fxt_text_is(&rec->category, "memory") ||
-	    (!is_begin(rec) && rec->number != ASYNCTRACE_FXT_DURATION_END))
+	    (!begin && rec->number != ASYNCTRACE_FXT_DURATION_END))
 		return 0;
-	if (rec->number == ASYNCTRACE_FXT_DURATION_BEGIN) {
-		type = strndup(rec->name.s ? rec->name.s : "", rec->name.len);
-		if (!type)
-			return -ENOMEM;
-	}
-	if (!more_room(&c->of, c->nr, &c->room, sizeof(*c->of))) {
+	type = strndup(rec->name.s ? rec->name.s : "", rec->name.len);
+	if (!type || !more_room(&c->of, c->nr, &c->room, sizeof(*c->of))) {
 		free(type);
 		return -ENOMEM;
 	}
-	one = &c->of[c->nr++];
-	*one = (struct collection){
+	c->of[c->nr] = (struct collection){
 		.from = rec->ns, .pid = rec->thread.pid, .tid = rec->thread.tid, .type = type,
+		.begin = begin, .own = begin && is_own(rec), .at = c->nr,
 	};
+	c->nr++;
 	return 0;
 }
 
-/*
- * Sorts by thread and time. At the same time, an end comes before the begin of the next
- * collection.
- */
+/* Sorts by thread and time. Records of the same time keep the order of the file. */
 static int by_thread(const void *a, const void *b)
 {
 	const struct collection *x = a, *y = b;
@@ -57,7 +50,7 @@ static int by_thread(const void *a, const void *b)
 		return x->tid < y->tid ? -1 : 1;
 	if (x->from != y->from)
 		return x->from < y->from ? -1 : 1;
-	return !!x->type - !!y->type;
+	return (x->at > y->at) - (x->at < y->at);
 }
 
 static int by_begin(const void *a, const void *b)
@@ -72,7 +65,7 @@ static int by_begin(const void *a, const void *b)
 void collections_pair(struct collections *c, uint64_t end)
 {
 	struct collection *open = NULL;
-	size_t kept = 0;
+	size_t kept = 0, within = 0;
 
 	if (c->nr)
 		qsort(c->of, c->nr, sizeof(*c->of), by_thread);
@@ -80,18 +73,29 @@ void collections_pair(struct collections *c, uint64_t end)
 		const struct collection one = c->of[i];
 		const bool same = open && open->pid == one.pid && open->tid == one.tid;
 
-		if (one.type) {
+		if (one.begin && !one.own) {
 			/* The library records no collection within another: an end was lost. */
 			if (same)
 				open->to = one.from;
 			open = &c->of[kept++];
 			*open = one;
 			open->to = end > one.from ? end : one.from;
-		} else if (same) {
-			open->to = one.from;
-			open->complete = true;
-			open = NULL;
+			within = 0;
+			continue;
 		}
+		/* Only ends of the program's durations of the same name look like open's end. */
+		if (same && !strcmp(open->type, one.type)) {
+			if (one.begin) {
+				within++;
+			} else if (within) {
+				within--;
+			} else {
+				open->to = one.from;
+				open->complete = true;
+				open = NULL;
+			}
+		}
+		free(one.type);
 	}
 	c->nr = kept;
 	if (kept)

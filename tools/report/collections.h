@@ -5,12 +5,17 @@
 
 #include "fxt/fxt.h"
 
-/* The begin or the end of a collection. Before collections_pair(), .to is not set. */
+/*
+ * The begin or the end of a duration of category "memory". After collections_pair(), a collection.
+ */
 struct collection {
 	uint64_t from, to;	/* .to: the end of the trace if the collection does not end */
 	uint64_t pid, tid;	/* process and thread that collected */
-	char *type;		/* NULL: this is the end of a collection */
+	char *type;
 	bool complete;
+	/* Until collections_pair(): */
+	bool begin, own;	/* .own: the begin of a duration of the program, not a collection */
+	size_t at;		/* number of the record */
 };
 
 /* Zero bytes are a valid empty struct. */
