@@ -18,7 +18,6 @@
 /* Items of a block. A run begins small, because a hostile trace may have as many runs as items. */
 #define BLOCK_MIN	1
 #define BLOCK_MAX	512
-#define PREFETCH	4
 
 /* A part of a run */
 struct block {
