@@ -172,6 +172,39 @@ static void async_events_do_not_count_with_a_pair(void **state)
 	expect(&t, &take_give, "take:give 5 10-30");
 }
 
+static int count_row(void *arg, const struct analysis_operation *op)
+{
+	*(uint64_t *)arg += op->complete;
+	return 0;
+}
+
+/* The limit of open operations leaves out an operation that another one of its key has replaced. */
+static void replaced_operation_can_be_left_out(void **state)
+{
+	struct analysis_options opts = { .pair = &take_give, .open = 1 };
+	uint64_t complete = 0;
+	struct analysis_sink sink = { .operation = count_row, .arg = &complete };
+	struct analysis *a = analysis_new(&opts, &sink);
+	struct trace t = { 0 };
+
+	assert_non_null(a);
+	put_number(&t, 10, "take", 5);
+	put_number(&t, 20, "take", 5);
+	put_number(&t, 30, "give", 5);
+	for (size_t i = 0; i < t.nr; i++) {
+		if (i == 2) {
+			assert_int_equal(analysis_settle(a, 25), 0);
+			assert_int_equal(analysis_horizon(a, 10), 0);
+		}
+		assert_int_equal(analysis_record(a, &t.of[i]), 0);
+	}
+	assert_int_equal(analysis_finish(a), 0);
+	assert_int_equal(complete, 1);
+	assert_int_equal(analysis_totals(a)->orphans, 0);
+	analysis_free(a);
+	trace_free(&t);
+}
+
 /* ASan finds a read behind the pair's text. */
 static void category_with_a_nul_is_no_start(void **state)
 {
@@ -196,6 +229,7 @@ int main(void)
 		cmocka_unit_test(duration_starts_and_is_done),
 		cmocka_unit_test(duration_of_the_pair_is_work),
 		cmocka_unit_test(async_events_do_not_count_with_a_pair),
+		cmocka_unit_test(replaced_operation_can_be_left_out),
 		cmocka_unit_test(category_with_a_nul_is_no_start),
 	};
 

@@ -451,6 +451,7 @@ struct operation {
 	unsigned int refs;		/* references of works, plus 1 until the operation is
 					   handed out */
 	bool ended;
+	bool replaced;			/* closed without an end: see replace_pair() */
 	bool wanted;			/* the selection was made for it */
 	bool left_out;			/* it began before the horizon */
 };

@@ -99,10 +99,13 @@ static void tell_end(const struct analysis *a, const struct operation *op)
 static bool replace_pair(struct analysis *a, const struct item *it)
 {
 	struct fxt_entry *key = it->paired ? fxt_find(&a->by_key, key_of(it)) : NULL;
+	struct operation *op = key ? (struct operation *)(uintptr_t)key->a : NULL;
 
-	if (key)
-		close_operation(a, (struct operation *)(uintptr_t)key->a);
-	return key;
+	if (op) {
+		close_operation(a, op);
+		op->replaced = true;
+	}
+	return op;
 }
 
 int operations_begin(struct analysis *a, const struct item *it)
@@ -381,7 +384,8 @@ int operations_settled(struct analysis *a, struct thread *t)
 /* Leaves @op out: too many operations are open, and it is the oldest. */
 static int give_up(struct analysis *a, struct operation *op)
 {
-	close_operation(a, op);
+	if (!op->replaced)
+		close_operation(a, op);
 	op->end = a->now > op->begin ? a->now : op->begin;
 	op->end_record = op->begin_record;
 	tell_end(a, op);
