@@ -200,6 +200,28 @@ check why status 0 "$AT" why --json pool.fxt
 check "worked on by the pool" [ "$(json '[.intervals[] | select(.state != "queued")] | length > 0')" = true ]
 end
 
+# Ids may be numbers that the program chose: 0, or one number for operations of several types.
+begin "operations_with_small_ids_are_told_apart"
+check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+from machine import ASYNC_BEGIN, ASYNC_END, event, head, thread
+
+out = head() + thread(7)
+for name, id, begin, end in ("request", 1, 100, 200), ("query", 1, 110, 150), \
+                            ("zero", 0, 300, 400), ("other", 2, 310, 320):
+    out += event(ASYNC_BEGIN, begin, 7, name, id) + event(ASYNC_END, end, 7, name, id)
+open("small.fxt", "wb").write(out)'
+check "type with text" report --log request small.fxt
+check "not the other type of this id" is "app/request 1" '"\(.type) \(.count)"'
+check "whole type" report --log app/request small.fxt
+check "one" is "app/request 1" '"\(.type) \(.count)"'
+check "part of a type" report --log p/que small.fxt
+check "one" is "app/query 1" '"\(.type) \(.count)"'
+check "id 0" report --log zero small.fxt
+check "is found" is "app/zero 1" '"\(.type) \(.count)"'
+check "tree of id 0" report small.fxt tree 0
+check "without operations that have no parent" is "app/zero 100 100" '"\(.what) \(.ns) \(.self_ns)"'
+end
+
 begin "traceparent_makes_one_tree_of_two_processes"
 check run env ASYNCTRACE_OUT=two.%p.fxt "$EXAMPLES/twoproc" >said 2>err
 set -- two.*.fxt

@@ -89,7 +89,8 @@ void forest_sort(struct forest *f)
 
 struct forest_node *forest_parts(const struct forest *f, uint64_t id, size_t *nr)
 {
-	size_t low = 0, high = f->nr, end;
+	/* Parts of .of 0 belong to no operation, but a program may give an operation the id 0. */
+	size_t low = 0, high = id ? f->nr : 0, end;
 
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
@@ -99,7 +100,7 @@ struct forest_node *forest_parts(const struct forest *f, uint64_t id, size_t *nr
 		else
 			high = middle;
 	}
-	for (end = low; end < f->nr && f->of[end].of == id; end++)
+	for (end = low; id && end < f->nr && f->of[end].of == id; end++)
 		;
 	*nr = end - low;
 	return f->of + low;

@@ -32,7 +32,10 @@ int forest_region(struct forest *f, const struct analysis_region *region);
 int forest_note(struct forest *f, const struct analysis_note *note);
 /* Put the parts of each operation next to each other, in order of time. */
 void forest_sort(struct forest *f);
-/* Returns the parts of the operation @id, after forest_sort(). *@nr: their number */
+/*
+ * Returns the parts of the operation @id, after forest_sort(). *@nr: their number. An operation
+ * with id 0 has none.
+ */
 struct forest_node *forest_parts(const struct forest *f, uint64_t id, size_t *nr);
 uint64_t forest_begin(const struct forest_node *n);
 /* Returns the end of an operation or a region, or the time of a moment. */

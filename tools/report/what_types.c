@@ -18,12 +18,32 @@ struct data {
 	struct analysis_operation *waiting;	/* operations that may still get a log with the
 						   text */
 	size_t nr, room;
-	struct fxt_table chosen;		/* ids of operations with the text */
+	struct fxt_table chosen;		/* ids of operations with a log or a region that
+						   has the text */
 };
 
 static bool has_text(const struct report *r, const char *category, const char *text)
 {
 	return strstr(category, r->log_text) || strstr(text, r->log_text);
+}
+
+/* Is the text of --log in the type, as reports print it? */
+static bool type_has_text(const struct report *r, const char *category, const char *name)
+{
+	const size_t len = strlen(category);
+	const char *text = r->log_text;
+
+	if (has_text(r, category, name))
+		return true;
+	for (const char *slash = len ? strchr(text, '/') : NULL; slash;
+	     slash = strchr(slash + 1, '/')) {
+		const size_t before = slash - text;
+
+		if (before <= len && !memcmp(category + len - before, text, before) &&
+		    !strncmp(name, slash + 1, strlen(slash + 1)))
+			return true;
+	}
+	return false;
 }
 
 static int choose(struct data *d, uint64_t id)
@@ -36,19 +56,20 @@ static int add(void *arg, const struct analysis_operation *op)
 	struct report *r = arg;
 	struct data *d = r->data;
 
-	if (!r->log_text)
+	if (!r->log_text || type_has_text(r, op->id.category, op->id.name))
 		return types_add(&d->types, op);
 	if (!more_room(&d->waiting, d->nr, &d->room, sizeof(*d->waiting)))
 		return -ENOMEM;
 	d->waiting[d->nr++] = *op;
-	return has_text(r, op->id.category, op->id.name) ? choose(d, op->id.id) : 0;
+	return 0;
 }
 
 static int add_region(void *arg, const struct analysis_region *region)
 {
 	const struct report *r = arg;
 
-	return has_text(r, region->category, region->name) ? choose(r->data, region->operation) : 0;
+	return type_has_text(r, region->category, region->name) ?
+	       choose(r->data, region->operation) : 0;
 }
 
 static int add_note(void *arg, const struct analysis_note *note)
