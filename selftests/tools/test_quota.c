@@ -106,6 +106,15 @@ static void remove_process(int pid)
 	assert_int_equal(rmdir(path), 0);
 }
 
+static void rename_process(int from, int to)
+{
+	char old[PATH_MAX], new[PATH_MAX];
+
+	snprintf(old, sizeof(old), "%s/proc/%d", root, from);
+	snprintf(new, sizeof(new), "%s/proc/%d", root, to);
+	assert_int_equal(rename(old, new), 0);
+}
+
 /* --- results --------------------------------------------------------------------- */
 
 struct growths {
@@ -166,6 +175,15 @@ static unsigned int open_files(void)
 		nr++;
 	closedir(dir);
 	return nr;
+}
+
+static unsigned int nr_seen;
+
+static int count_live(void *arg, const struct quota_growth *g)
+{
+	(void)arg;
+	nr_seen += g->pid == 7 || g->pid == 8;
+	return 0;
 }
 
 /* --- tests ----------------------------------------------------------------------- */
@@ -402,6 +420,35 @@ static void ended_process_gets_one_more_growth(void **state)
 	quotas_free(q);
 }
 
+/* A cgroup that is not throttled never reports growth, so ended processes are not dropped there. */
+static void later_process_is_watched_after_many(void **state)
+{
+	struct growths g;
+	struct quotas *q;
+
+	(void)state;
+	put("/proc/self/mountinfo", V2);
+	put_cgroup("/a", "20000 100000\n");
+	put_process(7, "0::/a\n");
+	q = watch(7);
+	put_process(1000, "0::/a\n");
+	for (int pid = 1000; pid < 6000; pid++) {
+		assert_int_equal(quotas_watch(q, pid), 0);
+		rename_process(pid, pid + 1);
+	}
+	put_process(8, "0::/a\n");
+	assert_int_equal(quotas_watch(q, 8), 0);
+	put_stat("/a", 101, 6000);
+	time_now = 1100 * MS;
+	nr_seen = 0;
+	assert_int_equal(quotas_read(q, count_live, NULL), 0);
+	assert_int_equal(nr_seen, 2);
+	put_stat("/a", 102, 7000);
+	g = read_at(q, 1200);
+	assert_int_equal(g.nr, 2);
+	quotas_free(q);
+}
+
 static void unreadable_counts_are_reported(void **state)
 {
 	struct quota_sums s;
@@ -504,6 +551,7 @@ int main(void)
 		TEST(later_quota_is_found_by_a_later_watch),
 		TEST(rest_lasts_until_a_period_ends),
 		TEST(ended_process_gets_one_more_growth),
+		TEST(later_process_is_watched_after_many),
 		TEST(unreadable_counts_are_reported),
 		TEST(version_1_has_nanoseconds),
 		TEST(mount_of_a_part_is_followed),

@@ -28,6 +28,7 @@ struct quota {
 	bool found;		/* by the present call of quotas_watch() */
 	pid_t *pids;
 	size_t nr_pids, room_pids;
+	bool full;		/* all of PIDS_MAX processes were alive since the last reading */
 };
 
 struct quotas {
@@ -120,7 +121,25 @@ static int quota_make(struct quotas *q, const struct quota_place *place, struct 
 	return 0;
 }
 
-static int add_pid(struct quota *u, pid_t pid)
+static bool has_ended(const struct quotas *q, pid_t pid)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/proc/%d", q->root, (int)pid);
+	return access(path, F_OK) && errno == ENOENT;
+}
+
+static void drop_ended(const struct quotas *q, struct quota *u)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < u->nr_pids; i++)
+		if (!has_ended(q, u->pids[i]))
+			u->pids[kept++] = u->pids[i];
+	u->nr_pids = kept;
+}
+
+static int add_pid(const struct quotas *q, struct quota *u, pid_t pid)
 {
 	size_t room = u->room_pids ? 2 * u->room_pids : 4;
 	pid_t *pids;
@@ -128,6 +147,11 @@ static int add_pid(struct quota *u, pid_t pid)
 	for (size_t i = 0; i < u->nr_pids; i++)
 		if (u->pids[i] == pid)
 			return 0;
+	/* Ended processes stay until the counts grow, which may never happen. */
+	if (u->nr_pids == PIDS_MAX && !u->full) {
+		drop_ended(q, u);
+		u->full = u->nr_pids == PIDS_MAX;
+	}
 	if (u->nr_pids == PIDS_MAX)
 		return 0;
 	if (u->nr_pids == u->room_pids) {
@@ -193,7 +217,7 @@ static int take_place(void *arg, const struct quota_place *place)
 		take_counts(w->quotas, u, &u->last);
 	u->period = period;
 	u->found = true;
-	return add_pid(u, w->pid);
+	return add_pid(w->quotas, u, w->pid);
 }
 
 int quotas_watch(struct quotas *q, pid_t pid)
@@ -223,14 +247,6 @@ size_t quotas_nr(const struct quotas *q)
 	return nr;
 }
 
-static bool has_ended(const struct quotas *q, pid_t pid)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/proc/%d", q->root, (int)pid);
-	return access(path, F_OK) && errno == ENOENT;
-}
-
 static int hand_out(struct quotas *q, struct quota *u, struct quota_growth *g,
 		    int (*grown)(void *arg, const struct quota_growth *g), void *arg)
 {
@@ -257,6 +273,7 @@ static int read_quota(struct quotas *q, struct quota *u,
 	const bool grew = u->grew;
 	int err;
 
+	u->full = false;
 	g.from = u->read > u->period ? u->read - u->period : 0;
 	err = take_counts(q, u, &counts);
 	if (err) {
