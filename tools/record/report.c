@@ -19,9 +19,10 @@ static bool used(const struct at_compose_counts *c)
 	return c->delivered || c->overwritten || c->malformed || c->filtered;
 }
 
-static uint64_t lost(const struct at_compose_counts *c)
+/* Does not add, because a provider may claim so many drops that the sum would overflow. */
+static bool lost(const struct at_compose_counts *c)
 {
-	return c->overwritten + c->dropped + c->malformed;
+	return c->overwritten || c->dropped || c->malformed;
 }
 
 static int add_ring(const struct at_ring_info *ring, void *arg)
@@ -394,9 +395,14 @@ static void summary_head(const struct recorder *r, const struct at_compose_stats
 		(st->end - st->start) / 1e9, tool_size(trace_out_stored(&r->out)));
 	if (r->out.pack)
 		fprintf(stderr, " (%s unpacked)", tool_size(trace_out_unpacked(&r->out)));
-	if (r->out.numbered && r->out.number > r->out.first)
-		fprintf(stderr, " in %u files, from number %u on",
-			r->out.number - r->out.first + 1, r->out.first);
+	/* The numbers before are those of all files, also of files that --rotate has removed. */
+	if (r->out.numbered && r->out.number)
+		fprintf(stderr, " in %u files", r->out.number + 1);
+	if (r->out.numbered && r->out.first == r->out.number && r->out.number)
+		fputs(", of which the last is kept", stderr);
+	else if (r->out.numbered && r->out.first)
+		fprintf(stderr, ", of which the last %u are kept",
+			r->out.number - r->out.first + 1);
 	fputc('\n', stderr);
 }
 

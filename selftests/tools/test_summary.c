@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The summary of asynctrace record, with made-up counts */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "record/record.h"
+
+static struct at_compose_stats stats;
+
+/* --- stand-ins for the rest of the recorder -------------------------------------------------- */
+
+const struct at_compose_stats *at_compose_stats(struct at_compose *c)
+{
+	(void)c;
+	return &stats;
+}
+
+int at_for_each_ring(struct at_ctl *ctl, uint32_t session,
+		     int (*fn)(const struct at_ring_info *ring, void *arg), void *arg)
+{
+	(void)ctl, (void)session, (void)fn, (void)arg;
+	return 0;
+}
+
+int at_for_each_provider(struct at_ctl *ctl,
+			 int (*fn)(const struct at_provider_info *provider, void *arg), void *arg)
+{
+	(void)ctl, (void)fn, (void)arg;
+	return 0;
+}
+
+int at_session_get(struct at_ctl *ctl, uint32_t id,
+		   int (*fn)(const struct at_session_info *session, void *arg), void *arg)
+{
+	(void)ctl, (void)id, (void)fn, (void)arg;
+	return 0;
+}
+
+const char *trace_out_name(const struct trace_out *o)
+{
+	return o->path;
+}
+
+uint64_t trace_out_stored(const struct trace_out *o)
+{
+	(void)o;
+	return 3 << 20;
+}
+
+uint64_t trace_out_unpacked(const struct trace_out *o)
+{
+	return trace_out_stored(o);
+}
+
+const char *record_hidden(const char *path)
+{
+	(void)path;
+	return NULL;
+}
+
+#define LEFT_OUT(part) \
+void record_##part##_json(const struct recorder *r, struct json_doc *j) \
+{ \
+	(void)r, (void)j; \
+}
+
+LEFT_OUT(slow)
+LEFT_OUT(throttling)
+LEFT_OUT(listing)
+LEFT_OUT(cpu_time)
+
+void record_slow_summary(const struct recorder *r, uint64_t filtered)
+{
+	(void)r, (void)filtered;
+}
+
+void record_throttling_summary(const struct recorder *r)
+{
+	(void)r;
+}
+
+void record_listing_summary(const struct recorder *r)
+{
+	(void)r;
+}
+
+void record_cpu_time_summary(const struct recorder *r)
+{
+	(void)r;
+}
+
+/* --- tests ---------------------------------------------------------------------------------- */
+
+/* Returns what the summary of @r prints, until the next call. */
+static const char *summary_of(struct recorder *r)
+{
+	static char text[4096];
+	int terminal = dup(STDERR_FILENO), kept = memfd_create("summary", 0);
+	ssize_t n;
+
+	assert_true(terminal >= 0 && kept >= 0);
+	fflush(stderr);
+	dup2(kept, STDERR_FILENO);
+	assert_true(record_summary(r));
+	fflush(stderr);
+	dup2(terminal, STDERR_FILENO);
+	n = pread(kept, text, sizeof(text) - 1, 0);
+	assert_true(n > 0);
+	text[n] = '\0';
+	close(terminal);
+	close(kept);
+	return text;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("no '%s' in: %s", part, text);
+}
+
+static struct recorder recorder(void)
+{
+	stats = (struct at_compose_stats){
+		.start = 1000000000, .end = 3000000000,
+		.total = { .events = 7, .delivered = 7 },
+	};
+	return (struct recorder){ .out = { .path = "t.fxt" } };
+}
+
+static void whole_trace_lost_nothing(void **state)
+{
+	struct recorder r = recorder();
+
+	(void)state;
+	assert_has(summary_of(&r), "t.fxt: 7 events, 0 switches, 0 wakeups in 2.0 s; 3 MiB\n");
+	assert_has(summary_of(&r), "Nothing was lost.");
+}
+
+/* A provider may claim any number of drops, and the composer's sums stop at the largest one. */
+static void sum_of_losses_does_not_overflow(void **state)
+{
+	struct recorder r = recorder();
+
+	(void)state;
+	stats.total.dropped = UINT64_MAX;
+	stats.total.malformed = 1;
+	assert_null(strstr(summary_of(&r), "Nothing was lost."));
+}
+
+static void removed_files_are_not_said_to_be_left(void **state)
+{
+	struct recorder r = recorder();
+
+	(void)state;
+	r.out.numbered = true;
+	assert_has(summary_of(&r), "; 3 MiB\n");
+	r.out.number = 2;
+	assert_has(summary_of(&r), "; 3 MiB in 3 files\n");
+	r.out.first = 1;
+	assert_has(summary_of(&r), "; 3 MiB in 3 files, of which the last 2 are kept\n");
+	r.out.first = 2;
+	assert_has(summary_of(&r), "; 3 MiB in 3 files, of which the last is kept\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_trace_lost_nothing),
+		cmocka_unit_test(sum_of_losses_does_not_overflow),
+		cmocka_unit_test(removed_files_are_not_said_to_be_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
