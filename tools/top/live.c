@@ -58,13 +58,20 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 	return 0;
 }
 
+/* Adds at most up to the largest number, because a provider may claim any number of drops. */
+static void add_saturating(uint64_t *sum, uint64_t n)
+{
+	if (__builtin_add_overflow(*sum, n, sum))
+		*sum = UINT64_MAX;
+}
+
 static int on_loss(void *arg, const struct analysis_loss *loss)
 {
 	struct live *l = arg;
 
-	l->lost.dropped += loss->dropped;
-	l->lost.overwritten += loss->overwritten;
-	l->lost.malformed += loss->malformed;
+	add_saturating(&l->lost.dropped, loss->dropped);
+	add_saturating(&l->lost.overwritten, loss->overwritten);
+	add_saturating(&l->lost.malformed, loss->malformed);
 	return 0;
 }
 

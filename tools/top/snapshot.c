@@ -58,8 +58,10 @@ void snapshot_take(struct snapshot *s, struct feed *f, struct live *l, uint64_t 
 
 	feed_counts(f, l, &s->counts);
 	s->wall = wall;
+	/* A file that is read a second time is counted again. */
 	if (since && wall > since)
-		s->record_rate = (s->counts.delivered - before) * 1e9 / (wall - since);
+		s->record_rate = s->counts.delivered < before ? 0 :
+				 (s->counts.delivered - before) * 1e9 / (wall - since);
 	take_types(s, l);
 	take_open(s, l, now);
 	s->settled = l->tally.now;
@@ -75,9 +77,16 @@ void snapshot_take(struct snapshot *s, struct feed *f, struct live *l, uint64_t 
 uint64_t snapshot_attempted(const struct snapshot *s)
 {
 	const struct at_compose_counts *c = &s->counts;
+	const uint64_t parts[] = {
+		c->malformed, c->overwritten, c->cleared, c->dropped, c->unwritten,
+	};
+	uint64_t sum = c->delivered;
 
-	return c->delivered + c->malformed + c->overwritten + c->cleared + c->dropped +
-	       c->unwritten;
+	/* A provider may claim any number of drops. */
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (__builtin_add_overflow(sum, parts[i], &sum))
+			return UINT64_MAX;
+	return sum;
 }
 
 double snapshot_share(const struct snapshot *s)
