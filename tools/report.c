@@ -151,12 +151,12 @@ static int run(struct report *r)
 		r->what->fill(r);
 	if (r->sheet.failed)
 		return no_memory();
-	if (!r->what->takes_id || r->sheet.nr) {
+	if (!r->what->takes_id || r->sheet.nr || r->found) {
 		if (!print(r))
 			return no_memory();
 		tool_flush();
 		source_limits(&r->source);
-		if (!r->sheet.nr)
+		if (!r->sheet.nr && !r->found)
 			source_says_none(&r->source, r->log_text);
 		return source_status(&r->source);
 	}

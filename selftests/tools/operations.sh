@@ -207,7 +207,8 @@ from machine import ASYNC_BEGIN, ASYNC_END, event, head, thread
 
 out = head() + thread(7)
 for name, id, begin, end in ("request", 1, 100, 200), ("query", 1, 110, 150), \
-                            ("zero", 0, 300, 400), ("other", 2, 310, 320):
+                            ("zero", 0, 300, 400), ("other", 2, 310, 320), \
+                            ("moment", 3, 500, 500):
     out += event(ASYNC_BEGIN, begin, 7, name, id) + event(ASYNC_END, end, 7, name, id)
 open("small.fxt", "wb").write(out)'
 check "type with text" report --log request small.fxt
@@ -220,6 +221,16 @@ check "id 0" report --log zero small.fxt
 check "is found" is "app/zero 1" '"\(.type) \(.count)"'
 check "tree of id 0" report small.fxt tree 0
 check "without operations that have no parent" is "app/zero 100 100" '"\(.what) \(.ns) \(.self_ns)"'
+end
+
+begin "operation_that_takes_no_time_has_a_timeline"
+check people status 0 "$AT" report small.fxt timeline 3
+check "its name" grep -qx "moment 0x3" out
+check "its time" grep -q "^0.000 ms, " out
+check "silent" silent_about "has no operation"
+check json report small.fxt timeline 3
+check "without intervals" [ ! -s out ]
+check "no such id" status 1 "$AT" report small.fxt timeline 4
 end
 
 begin "traceparent_makes_one_tree_of_two_processes"

@@ -38,7 +38,11 @@ static int add(void *arg, const struct analysis_operation *op)
 	struct kept *k = r->data;
 
 	k->max = SIZE_MAX;
-	return id_is(&op->id, r->id) ? kept_add(k, op) : 0;
+	if (!id_is(&op->id, r->id))
+		return 0;
+	/* An operation that takes no time has no intervals. */
+	r->found = true;
+	return kept_add(k, op);
 }
 
 static int by_begin(const void *a, const void *b)
