@@ -56,6 +56,31 @@ static ssize_t take_output(void *arg, const void *buf, size_t len)
 	return len;
 }
 
+static void put_long_string(struct words *w, unsigned int index)
+{
+	const size_t len = 16384, words = 1 + ASYNCTRACE_FXT_TEXT_WORDS(len);
+	uint64_t *to = more_words(w, words);
+
+	memset(to + 1, 'x', len);
+	to[0] = ASYNCTRACE_FXT_STRING_HEAD(index, len);
+}
+
+/* Puts an event of a new thread. Its names fit into the table, but not into one record. */
+static void put_large_event(struct words *w)
+{
+	uint64_t *to;
+
+	*more_words(w, 1) = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_METADATA, 1) |
+			    ASYNCTRACE_FXT_META_SECTION << 16 | 2ULL << 20;
+	put_long_string(w, 100);
+	put_long_string(w, 101);
+	to = more_words(w, 4);
+	to[0] = ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_DURATION_BEGIN, 4, 0, 100, 101);
+	to[1] = T0 + model.ns;
+	to[2] = 100;
+	to[3] = 5000;
+}
+
 static struct words random_words(void)
 {
 	struct trace t = { 0 };
@@ -69,6 +94,7 @@ static struct words random_words(void)
 	model_file(&model, 1 + model.ns / (1 + rnd_below(20)), &t);
 	put_event(&t, ASYNCTRACE_FXT_INSTANT, T0 + model.ns, PSEUDO, "trace end", 0);
 	w = words_of(&t);
+	put_large_event(&w);
 	trace_free(&t);
 	model_free(&model);
 	return w;

@@ -338,31 +338,26 @@ static void describe(struct tail_entry *e, const struct fxt_record *rec)
 	}
 }
 
-/*
- * Notes an event that does not fit into a record of the file, so that answers about its thread
- * may differ from those of the whole trace.
- */
-static int note_large(struct tail *t, struct tail_entry *e, const struct fxt_record *rec)
+/* True if @rec is an event that does not fit into a record of the file. */
+static bool is_large(const struct fxt_record *rec)
 {
-	struct tail_thread *thread;
-
-	if (rec->kind != FXT_EVENT || rec->number < ASYNCTRACE_FXT_DURATION_BEGIN ||
-	    encode_fits(rec))
-		return 0;
-	e->flags |= ENTRY_LARGE;
-	thread = thread_make(t, e->tid);
-	if (!thread)
-		return -ENOMEM;
-	thread->lacks = true;
-	return 0;
+	return rec->kind == FXT_EVENT && rec->number >= ASYNCTRACE_FXT_DURATION_BEGIN &&
+	       !encode_fits(rec);
 }
 
+/* The caller counts the record after an error, so the window must not have it then. */
 static int take(struct tail *t, const uint64_t *words, struct fxt_record *rec)
 {
+	struct tail_thread *thread = NULL;
 	struct tail_entry *e;
 
 	if (rec->damaged)
 		return -EBADMSG;
+	if (is_large(rec)) {
+		thread = thread_make(t, rec->thread.tid);
+		if (!thread)
+			return -ENOMEM;
+	}
 	/* The analysis identifies records by .offset, so it gets the entry's number. */
 	rec->offset = t->window.next;
 	e = window_add(&t->window, words, rec->words);
@@ -371,7 +366,12 @@ static int take(struct tail *t, const uint64_t *words, struct fxt_record *rec)
 	e->source = t->source;
 	describe(e, rec);
 	t->unsettled += window_bytes(e);
-	return note_large(t, e, rec);
+	if (thread) {
+		/* Answers about the thread may differ from those of the whole trace. */
+		thread->lacks = true;
+		e->flags |= ENTRY_LARGE;
+	}
+	return 0;
 }
 
 static void fail(struct tail *t, int err)
