@@ -573,12 +573,47 @@ static void full_disk_leaves_whole_records_counted(void **state)
 	cut_file(true);
 }
 
+/* Standard output may be a file that has contents: asynctrace record -o - >> FILE */
+static void full_disk_keeps_earlier_contents(void **state)
+{
+	static const char earlier[4096] = "earlier";
+	struct rlimit limit = { .rlim_cur = 100000 }, before;
+	const int saved = dup(STDOUT_FILENO);
+	char path[32], found[sizeof(earlier)];
+	int fd = scratch(path, sizeof(path)), out = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	struct trace_out o = slow_out("-", 256 << 10);
+	struct server v = { 0 };
+	struct stat file;
+
+	assert_true(saved >= 0 && out >= 0);
+	assert_int_equal(write(fd, earlier, sizeof(earlier)), sizeof(earlier));
+	fflush(stdout);
+	dup2(out, STDOUT_FILENO);
+	getrlimit(RLIMIT_FSIZE, &before);
+	signal(SIGXFSZ, SIG_IGN);
+	limit.rlim_max = before.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	make_slow(&o, &v, rnd(), 3000);
+	setrlimit(RLIMIT_FSIZE, &before);
+	dup2(saved, STDOUT_FILENO);
+	assert_true(o.failed);
+	assert_int_equal(fstat(fd, &file), 0);
+	assert_int_equal(file.st_size, sizeof(earlier) + tail_written(o.tail));
+	assert_int_equal(pread(fd, found, sizeof(found), 0), sizeof(found));
+	assert_memory_equal(found, earlier, sizeof(found));
+	trace_out_free(&o);
+	close(saved);
+	close(out);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slow_file_answers_as_the_whole),
 		cmocka_unit_test(slow_file_has_the_cpu_times_of_the_whole),
 		cmocka_unit_test(full_disk_leaves_whole_records_counted),
+		cmocka_unit_test(full_disk_keeps_earlier_contents),
 	};
 
 	test_random_init();

@@ -354,11 +354,12 @@ int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 }
 
 /*
- * If writing failed with @err, truncates the file to @whole bytes, because a partial record at its
- * end would make it invalid.
+ * After @err, cuts off a partial record: it would make the file invalid. @bytes: those of whole
+ * records
  */
-static void cut(const struct trace_out *o, int err, uint64_t whole)
+static void cut(const struct trace_out *o, int err, uint64_t bytes)
 {
+	const uint64_t whole = o->start + bytes;
 	struct stat st;
 
 	if (err && !o->pack && o->fd >= 0 && !fstat(o->fd, &st) && S_ISREG(st.st_mode) &&

@@ -36,6 +36,7 @@
  * @arg: argument of @interrupted
  *
  * @fd: descriptor of the current file; -1: none
+ * @start: offset of the trace in the current file, if that is a regular file
  * @target: destination of the current file's bytes
  * @name: name of the current file
  * @first: number of the oldest file that exists
@@ -69,6 +70,7 @@ struct trace_out {
 	void *arg;
 
 	int fd;
+	uint64_t start;
 	struct at_compose_options target;
 	char name[4096];
 	unsigned int first;

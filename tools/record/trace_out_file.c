@@ -147,6 +147,16 @@ static int open_pack(struct trace_out *o, struct at_compose_options *opts)
 	return 0;
 }
 
+/* Returns the offset at which the first write(2) begins. Standard output may have contents. */
+static uint64_t offset_of(int fd, const struct stat *st)
+{
+	const off_t here = lseek(fd, 0, SEEK_CUR);
+
+	if (fcntl(fd, F_GETFL) & O_APPEND)
+		return st->st_size;
+	return here > 0 ? here : 0;
+}
+
 int trace_out_open_file(struct trace_out *o)
 {
 	struct at_compose_options *opts = &o->target;
@@ -184,6 +194,7 @@ int trace_out_open_file(struct trace_out *o)
 		o->fd = -1;
 		return -EINVAL;
 	}
+	o->start = offset_of(o->fd, &st);
 	*opts = (struct at_compose_options){ .size = sizeof(*opts), .fd = o->fd };
 	if (!S_ISREG(st.st_mode)) {
 		opts->fd = -1;
