@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counts of records in snapshots of asynctrace top */
+/* Counts of records in snapshots of asynctrace top, and the line about losses */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-#include "top/snapshot.h"
+#include "top/lines.h"
 
 static struct at_compose_counts counts;
 
@@ -59,11 +61,40 @@ static void sum_of_losses_does_not_overflow(void **state)
 	free(s);
 }
 
+static void assert_warning(const char *want)
+{
+	struct snapshot *s = take(NULL);
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	lines_warning(f, s);
+	fclose(f);
+	assert_string_equal(text, want);
+	free(text);
+	free(s);
+}
+
+static void warning_names_each_kind_of_loss(void **state)
+{
+	(void)state;
+	counts = (struct at_compose_counts){ .delivered = 5 };
+	assert_warning("");
+	counts.dropped = 1;
+	assert_warning("LOST 1 records (1 dropped, 0 overwritten, 0 malformed): unknown time");
+	counts.cleared = 7;
+	counts.unwritten = 2;
+	assert_warning("LOST 10 records (1 dropped, 0 overwritten, 0 malformed, 7 cleared by a later "
+		       "start, 2 not analysed): unknown time");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(second_reading_has_no_negative_rate),
 		cmocka_unit_test(sum_of_losses_does_not_overflow),
+		cmocka_unit_test(warning_names_each_kind_of_loss),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,9 +101,14 @@ void lines_warning(FILE *f, const struct snapshot *s)
 	const char *before = "";
 
 	if (lost || s->losses) {
-		fprintf(f, "LOST %s records (%s dropped, %s overwritten, %s malformed): unknown time",
+		fprintf(f, "LOST %s records (%s dropped, %s overwritten, %s malformed",
 			tool_count(lost), tool_count(c->dropped), tool_count(c->overwritten),
 			tool_count(c->malformed));
+		if (c->cleared)
+			fprintf(f, ", %s cleared by a later start", tool_count(c->cleared));
+		if (c->unwritten)
+			fprintf(f, ", %s not analysed", tool_count(c->unwritten));
+		fputs("): unknown time", f);
 		before = "; ";
 	}
 	if (s->late) {
