@@ -131,6 +131,20 @@ check "how many" soon shows "LOST 23 records (23 dropped, 0 overwritten, 0 malfo
 check "the share" soon shows "% analysed of "
 end
 
+begin "selection_ends_with_its_operation"
+keys e
+keys Down Down
+check "the second" soon shows_line "> t/gift .* 0x100000000006 .*"
+check "is explained" soon shows "WHY: the selected operation"
+say "end 1 2 gift 6 2210" flush
+check "then the oldest" soon shows "WHY: the oldest open operation"
+check "is not marked" soon shows_line "  t/gift .* 0x100000000005 .*"
+keys Down
+check "Down begins with the first" soon shows_line "> t/gift .* 0x100000000005 .*"
+keys Escape e
+check "as before" soon shows_not "WHY:"
+end
+
 begin "after_the_end_the_screen_stays"
 close_feed
 check "the screen says that the trace ended" soon shows ", ended"

@@ -8,20 +8,36 @@
 #define KEY_ESCAPE	27
 
 /*
- * Returns the row of the selected operation in the list, or 0 if none is selected or it has
- * ended.
+ * Finds the row of the selected operation in the list. Returns false, and sets *@row to 0, if none
+ * is selected or it has ended.
  */
-static size_t selected_row(const struct screen *sc, const struct snapshot *s)
+static bool find_selected(const struct screen *sc, const struct snapshot *s, size_t *row)
 {
 	const struct view *v = &sc->view;
 
-	for (size_t i = 0; sc->selects && i < v->nr_open; i++) {
-		const struct open_operation *op = &s->open[v->open[i]];
+	for (*row = 0; sc->selects && *row < v->nr_open; ++*row) {
+		const struct open_operation *op = &s->open[v->open[*row]];
 
 		if (op->id == sc->selected_id && op->begin == sc->selected_begin)
-			return i;
+			return true;
 	}
-	return 0;
+	*row = 0;
+	return false;
+}
+
+static size_t selected_row(const struct screen *sc, const struct snapshot *s)
+{
+	size_t row;
+
+	find_selected(sc, s, &row);
+	return row;
+}
+
+bool screen_selects(const struct screen *sc, const struct snapshot *s)
+{
+	size_t row;
+
+	return find_selected(sc, s, &row);
 }
 
 const struct open_operation *screen_selected(const struct screen *sc, const struct snapshot *s)
@@ -112,7 +128,7 @@ static void do_in_tables(struct screen *sc, const struct snapshot *s, int key)
 		break;
 	case KEY_DOWN:
 	case 'j':
-		select_row(sc, s, sc->selects ? selected_row(sc, s) + 1 : 0);
+		select_row(sc, s, screen_selects(sc, s) ? selected_row(sc, s) + 1 : 0);
 		break;
 	case KEY_ESCAPE:
 		sc->selects = false;

@@ -263,7 +263,8 @@ static void scroll_to(struct screen *sc, size_t at, size_t rows)
 
 static void draw_open(struct screen *sc, const struct snapshot *s, int y, int end)
 {
-	const struct open_operation *selected = sc->selects ? screen_selected(sc, s) : NULL;
+	const struct open_operation *selected = screen_selects(sc, s) ?
+						screen_selected(sc, s) : NULL;
 	const struct view *v = &sc->view;
 	size_t at = 0;
 	struct line l;
@@ -295,7 +296,7 @@ static void draw_explanation(const struct screen *sc, const struct snapshot *s, 
 	struct line l;
 
 	if (line_begin(&l)) {
-		fprintf(l.f, "WHY: the %s operation", sc->selects ? "selected" : "oldest open");
+		fprintf(l.f, "WHY: the %s operation", screen_selects(sc, s) ? "selected" : "oldest open");
 		if (s->delay)
 			fprintf(l.f, ", as of %.1f s ago", s->delay / 1e9);
 		line_put(&l, y, A_REVERSE);

@@ -43,6 +43,8 @@ void screen_close(void);
 void screen_do(struct screen *sc, const struct snapshot *s, int key);
 /* Returns the open operation that is selected, or the oldest one; NULL: none is open. */
 const struct open_operation *screen_selected(const struct screen *sc, const struct snapshot *s);
+/* True if an operation is selected and has not ended. */
+bool screen_selects(const struct screen *sc, const struct snapshot *s);
 
 /* messages.c: between these calls, messages are kept for later */
 void messages_hold(void);
