@@ -3,8 +3,8 @@
 # Tests of the control library and of the command
 #
 # They run in the test machine, except test_control, test_listings, test_status, test_quota,
-# test_proc and test_ftrace, which fake the kernel's answers, test_summary, test_json and
-# test_names.
+# test_proc and test_ftrace, which fake the kernel's answers, test_summary, test_child,
+# test_json and test_names.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd
@@ -47,6 +47,11 @@ $(B)/selftests/tools/test_proc: selftests/tools/test_proc.c $(wildcard tools/pro
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka
 
+$(B)/selftests/tools/test_child: selftests/tools/test_child.c tools/record/child.c tools/common.c \
+				 tools/fxt/utf8.c $(wildcard tools/record/*.h) tools/tool.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka
+
 $(B)/selftests/tools/test_summary: selftests/tools/test_summary.c tools/record/report.c \
 				   tools/common.c tools/json.c tools/fxt/utf8.c \
 				   $(wildcard tools/record/*.h) tools/tool.h
@@ -70,7 +75,7 @@ selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/pro
 		 $(B)/selftests/tools/test_json $(B)/selftests/tools/test_status \
 		 $(B)/selftests/tools/test_names $(B)/selftests/tools/test_quota \
 		 $(B)/selftests/tools/test_proc \
-		 $(B)/selftests/tools/test_summary \
+		 $(B)/selftests/tools/test_summary $(B)/selftests/tools/test_child \
 		 $(if $(TRACEFS_LIBS),$(B)/selftests/tools/test_ftrace) \
 		 $(B)/selftests/tools/sleepers \
 		 $(B)/selftests/tools/cputimes

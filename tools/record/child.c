@@ -58,10 +58,20 @@ int record_find_command(struct record_options *o)
 	return err == -ENOENT || err == -ENOTDIR ? RECORD_NOT_FOUND : RECORD_NOT_EXECUTABLE;
 }
 
+/* Reports that the command cannot be started because of errno. Returns a negative errno. */
+static int cannot_start(const struct recorder *r)
+{
+	const int err = -errno;
+
+	tool_error("cannot start '%s': %s", tool_text(r->opt.cmd[0]), strerror(-err));
+	return err;
+}
+
 /*
  * Forks a child that executes the command. The child waits until tracepoints and cgroups are
  * watched for it, if they are recorded, so that nothing of the command is missed. Returns 0 when
- * the command has been executed, an exit status if it could not be, or a negative errno.
+ * the command has been executed, an exit status if it could not be, or a negative errno. Prints a
+ * message unless it returns 0.
  */
 int record_start_child(struct recorder *r)
 {
@@ -69,22 +79,21 @@ int record_start_child(struct recorder *r)
 	ssize_t got;
 
 	if (pipe2(pipe, O_CLOEXEC))
-		return -errno;
+		return cannot_start(r);
 	if (pipe2(go, O_CLOEXEC)) {
-		err = -errno;
+		err = cannot_start(r);
 		close(pipe[0]);
 		close(pipe[1]);
 		return err;
 	}
 	r->child = fork();
 	if (r->child < 0) {
-		err = -errno;
+		err = cannot_start(r);
 		r->child = 0;
 		close(pipe[0]);
 		close(pipe[1]);
 		close(go[0]);
 		close(go[1]);
-		tool_error("cannot start '%s': %s", tool_text(r->opt.cmd[0]), strerror(-err));
 		return err;
 	}
 	if (!r->child) {
