@@ -38,7 +38,7 @@ else
 fi
 # Multiples of SECONDS for attacks with slow requests: patterns over many providers, work above
 # memory.high, and unmapping of the pages of many children.
-declare -A times=([names]=2 [high]=6 [strides]=10 [all]=6)
+declare -A times=([names]=2 [high]=6 [strides]=10 [threads]=6 [all]=6)
 attacks="names high strides threads brief quota fifo"
 [ $# -gt 0 ] || set -- $attacks all
 
