@@ -151,8 +151,8 @@ const char *fxt_error_text(int error);
 void fxt_close(struct fxt_reader *r);
 
 /*
- * The largest thread id that Linux gives out. Larger ids are pseudo threads of the recorder,
- * which the scheduler does not know.
+ * The largest thread id that Linux gives out. Larger ids are virtual threads of programs and pseudo
+ * threads of the recorder, which the scheduler does not know.
  */
 #define FXT_TID_REAL_MAX	(4u << 20)
 

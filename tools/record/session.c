@@ -411,8 +411,11 @@ static int record_loop(struct recorder *r)
 		if (fds[3].revents)
 			tell_taken(r);
 		fds[3].fd = taken_fd(&r->taken);
-		if (poll(fds, 4, busy ? 0 : next_timeout(r, end)) < 0 && errno != EINTR)
-			return -errno;
+		if (poll(fds, 4, busy ? 0 : next_timeout(r, end)) < 0 && errno != EINTR) {
+			err = -errno;
+			tool_error("cannot wait for records: %s", strerror(-err));
+			return err;
+		}
 	}
 }
 
@@ -478,18 +481,26 @@ static int consume(struct recorder *r)
 }
 
 /*
+ * Returns the error to report of two, the first one usually. -ECANCELED says only that the file is
+ * full, so it hides no error.
+ */
+static int first_error(int err, int more)
+{
+	return err && !(err == -ECANCELED && more) ? err : more;
+}
+
+/*
  * Stops the session and reads the rest, if only to count it. @err: an earlier error, which is
  * returned
  */
 static int stop(struct recorder *r, int err)
 {
+	bool stopped;
 	int more;
 
 	/* Stop tracepoints first, so that the session's last clock reading is after every event. */
-	more = record_stop_tracepoints(r);
-	err = err ? err : more;
-	more = record_stop_throttling(r);
-	err = err ? err : more;
+	err = first_error(err, record_stop_tracepoints(r));
+	err = first_error(err, record_stop_throttling(r));
 	/*
 	 * Read states of threads again: in circular mode, the rings may have lost the records since
 	 * the states were read at the start.
@@ -497,6 +508,7 @@ static int stop(struct recorder *r, int err)
 	if (r->opt.args.mode == ASYNCTRACE_MODE_CIRCULAR)
 		record_list_again(r);
 	more = at_session_stop(r->ctl, r->session);
+	stopped = !more || more == -ENOENT;
 	tell_taken(r);
 	if (more == -ENOENT) {
 		r->ended = true;
@@ -505,27 +517,28 @@ static int stop(struct recorder *r, int err)
 			   "; the file has the records until then");
 		if (r->in < 0) {
 			r->unreadable = true;
-			return err ? err : more;
+			return first_error(err, more);
 		}
-	} else if (more) {
+	} else if (!stopped) {
 		tool_error("cannot stop the session: %s", at_ctl_error(r->ctl));
+		err = first_error(err, more);
 	}
 	if (r->in < 0) {
 		more = consume(r);
 		if (more)
-			return err ? err : more;
+			return first_error(err, more);
 	}
-	/* No writer is left, so the loop ends. If the file becomes full, the rest is counted. */
+	/*
+	 * If the session has stopped, no writer is left, so the loop ends. If the file becomes full,
+	 * the rest is counted.
+	 */
 	do {
-		more = r->unreadable ? 0 : take_all(r);
+		more = r->unreadable ? 0 : stopped ? take_all(r) : take_rest(r);
 	} while (more == -ECANCELED);
-	err = err ? err : more;
-	more = record_finish_tracepoints(r);
-	err = err ? err : more;
-	more = record_finish_throttling(r);
-	err = err ? err : more;
-	more = record_finish_listing(r);
-	return err ? err : more;
+	err = first_error(err, more);
+	err = first_error(err, record_finish_tracepoints(r));
+	err = first_error(err, record_finish_throttling(r));
+	return first_error(err, record_finish_listing(r));
 }
 
 /* Ends an attachment, whose session goes on. */
