@@ -83,8 +83,8 @@ int tool_parse_mode(const char *text);
 int tool_parse_sched(const char *text);
 
 /*
- * A JSON document that is built value by value. Zero bytes are a valid empty one. @key is NULL
- * in an array and for the outermost value. Text may be invalid UTF-8.
+ * A JSON document that is built value by value. A document filled with zeros is valid and empty.
+ * @key is NULL in an array and for the outermost value. Text may be invalid UTF-8.
  */
 #define JSON_DOC_DEPTH	8
 

@@ -297,7 +297,10 @@ static int at_provider_alloc(struct at_provider *p, u32 salt)
 	return p->control && p->sink && p->durable && p->cells ? 0 : -ENOMEM;
 }
 
-/* The part of ptrace(2)'s access check that does not depend on the caller. */
+/*
+ * Does the calling process pass the part of ptrace(2)'s access check that depends only on the
+ * traced process?
+ */
 static bool at_is_pure(const struct cred *cred)
 {
 	return uid_eq(cred->uid, cred->euid) && uid_eq(cred->uid, cred->suid) &&

@@ -155,7 +155,7 @@ int at_spares_prepare(struct at_spares *sp)
 }
 
 /**
- * at_spares_look - queue the worker if there are too many or too few spares for a while
+ * at_spares_look - queue the worker if the number of spares is wrong and no CPU needs one now
  * @sp: the spares
  *
  * Called periodically while the session runs. If memory is short, this retries once a second.

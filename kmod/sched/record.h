@@ -88,8 +88,8 @@ static __always_inline u64 at_task_key(const struct task_struct *task, s32 tid)
 }
 
 /*
- * Key of a task's present name in the name cache. A task can choose a new name whose key equals
- * that of its last name. Then only that task is shown under its last name.
+ * Key of a task's present name in the name cache. A task can choose a new name with the same key as
+ * its old name. Then the new name is not recorded, which harms no other task.
  */
 static __always_inline u64 at_name_key(const struct task_struct *task)
 {

@@ -75,8 +75,8 @@ void at_member_uncount(struct at_member *m)
 }
 
 /*
- * Put the member's rings into one of the provider's ranges. If both are in use or not
- * clean, clean them; at_member_retry() tries again.
+ * Put the member's rings into one of the provider's two ranges. If neither can be used now, have
+ * the worker clean those that no session uses. It calls at_member_retry() afterwards.
  */
 static void at_member_join(struct at_member *m)
 {

@@ -51,7 +51,8 @@ struct at_member_reading {
  *	done. Changed under the session's members_lock
  * @brought: rings that were allocated before the member was added, while the member waits
  *	for a range
- * @range: range that contains @rings; NULL before, and after they have been taken out
+ * @range: range of the provider's mapping that contains @rings; NULL before the member has got
+ *	one, and after @rings have been taken out of it
  * @bytes: size of the member's rings, counted even while it waits for a range; 0: the
  *	member is done. Changed under the session's members_lock
  * @late: the provider joined after the session was started
@@ -84,7 +85,7 @@ struct at_member_reading {
  * @reading: progress of the session's reader
  * @kept: @reading of the session's consumer, while a snapshot is read
  * @of_provider: in the provider's list until the member is removed; under at_lock
- * @ended_node: in the session's list @gone or @finished
+ * @ended_node: in at_session.gone or at_session.finished
  * @dropped: records dropped on behalf of the member's tasks, as already added to the
  *	session's sums
  * @quiet: the member has left and has no task any more, and @grace began after that;

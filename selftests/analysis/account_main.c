@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* account FILE...: tests the account of each operation in each trace. */
+/*
+ * account FILE...: tests in each trace that the account of each operation, which is the list of
+ * states that its time was spent in, adds up to its latency.
+ */
 #include "account_holds.h"
 
 int main(int argc, char **argv)

@@ -37,7 +37,7 @@ struct fxt_record *add_record(struct trace *t, enum fxt_kind kind, uint64_t ns);
 void add_bool(struct fxt_record *rec, const char *name);
 void add_number(struct fxt_record *rec, const char *name, unsigned int type, int64_t value);
 void add_text(struct fxt_record *rec, const char *name, const char *text);
-/* Puts an event of the recorder at @ns. It shows that the trace had begun or had not ended then. */
+/* Puts an event of the recorder at @ns. It shows that the trace covers this time. */
 void put_clock(struct trace *t, uint64_t ns);
 void put_switch(struct trace *t, uint64_t ns, unsigned int cpu, uint32_t out, uint32_t in,
 		uint32_t state);

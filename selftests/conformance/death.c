@@ -22,7 +22,10 @@
 #define BYSTANDER	"bystander"
 /* number of the bystander as a writer */
 #define BYSTANDING	9
-/* Records that read(2) may have returned to a reader that was killed before it used them */
+/*
+ * Limit of the records in one sub-buffer. A reader that is killed right after read(2) loses at most
+ * these.
+ */
 #define IN_FLIGHT	(ASYNCTRACE_SUBBUF_MIN / 32)
 
 static const struct {

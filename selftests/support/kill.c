@@ -181,7 +181,7 @@ static void kill_all(struct run *run)
 	if (provider) {
 		must(!kill(provider, SIGKILL));
 		must(waitpid(provider, NULL, 0) == provider);
-		/* The provider's death does not end the session. */
+		/* The session goes on, so the reader must learn of the provider's death. */
 		if (!soon(provider_gone, run))
 			ktap_fail("the reader is not told of the provider's death");
 	} else {

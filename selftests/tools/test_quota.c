@@ -420,7 +420,10 @@ static void ended_process_gets_one_more_growth(void **state)
 	quotas_free(q);
 }
 
-/* A cgroup that is not throttled never reports growth, so ended processes are not dropped there. */
+/*
+ * Ended processes are dropped when their cgroup reports throttling. This cgroup is never throttled,
+ * so they must be dropped when the list of processes is full.
+ */
 static void later_process_is_watched_after_many(void **state)
 {
 	struct growths g;

@@ -76,7 +76,10 @@ static void queue_for_lock(unsigned int nr)
 	sem_init(&c.taken, 0, 0);
 	for (unsigned int i = 0; i < nr; i++)
 		c.ns[i] = rnd(2 * MS, 10 * MS);
-	/* A thread counts itself before it asks for the lock: 30 ms give it time to ask. */
+	/*
+	 * The first thread keeps the lock for 30 ms after the others have started, so that they ask
+	 * for it meanwhile.
+	 */
 	c.ns[0] = 30 * MS;
 	start(&threads[0], waits_for_lock, &c);
 	sem_wait(&c.taken);

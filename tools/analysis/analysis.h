@@ -376,7 +376,7 @@ struct analysis_pair {
 	const char *start, *done, *key;
 };
 
-/* Zero bytes are the defaults. */
+/* A field that is 0 has its default. */
 struct analysis_options {
 	const struct analysis_pair *pair;	/* NULL: async events are operations */
 	/*

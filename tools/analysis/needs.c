@@ -80,8 +80,9 @@ static void thread_state(const struct analysis *a, const struct thread *t, uint6
 	state->seen = s->seen;
 	state->woken = s->woken;
 	/*
-	 * A later inferred switch may show that @t left its CPU. Then the next span is unknown
-	 * because of the loss, and the reader of the kept records needs .lost_until.
+	 * Records that were lost until .lost_until may hide a switch of @t. If a later record shows
+	 * that @t has left its CPU, the analysis of the kept records must call its state unknown
+	 * until then, so it needs the time.
 	 */
 	state->lost_until = s->reason == ANALYSIS_LOST || s->lost_until >= from ? s->lost_until : 0;
 }

@@ -181,6 +181,9 @@ int off_cpu_state(struct analysis *a, struct thread *t, const struct fxt_record 
 			.cpu = NO_CPU, .in = it.name, .argument = it.record,
 			.has_argument = it.has_argument, .file = it.file,
 		};
-	/* Add the mark after all records until that time, because they override the state. */
+	/*
+	 * The state was read before this time. Records until then may show a later state, so the
+	 * mark takes effect only if none of them does.
+	 */
 	return add_mark(a, args.read_until->u + 1, &m);
 }

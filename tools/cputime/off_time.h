@@ -17,7 +17,7 @@ struct turn {
 	bool comes;
 };
 
-/* Zero bytes are a valid empty history. */
+/* A history filled with zeros is valid and empty. */
 struct history {
 	struct turn *turns;	/* turns that are not sorted yet */
 	size_t nr, room;

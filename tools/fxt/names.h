@@ -5,7 +5,7 @@
 
 #include "table.h"
 
-/* Zero bytes are a valid empty table. */
+/* A table filled with zeros is valid and empty. */
 struct fxt_names {
 	struct fxt_table table;
 	char **of;

@@ -15,7 +15,7 @@ struct fxt_entry {
 	uint64_t a, b;
 };
 
-/* Zero bytes are a valid empty table. */
+/* A table filled with zeros is valid and empty. */
 struct fxt_table {
 	struct fxt_entry *entries;
 	size_t mask, used;

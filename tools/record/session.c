@@ -529,8 +529,8 @@ static int stop(struct recorder *r, int err)
 			return first_error(err, more);
 	}
 	/*
-	 * If the session has stopped, no writer is left, so the loop ends. If the file becomes full,
-	 * the rest is counted.
+	 * If the session has stopped, no writer is left, so the loop ends. If the file becomes
+	 * full, the rest is counted.
 	 */
 	do {
 		more = r->unreadable ? 0 : stopped ? take_all(r) : take_rest(r);

@@ -21,7 +21,7 @@ struct blame_row {
 	uint64_t ns, count;	/* sum and number of intervals */
 };
 
-/* Zero bytes are a valid empty struct. */
+/* A struct filled with zeros is valid and empty. */
 struct blame {
 	struct blame_row *of;
 	size_t nr, room;

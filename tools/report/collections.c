@@ -83,7 +83,10 @@ void collections_pair(struct collections *c, uint64_t end)
 			within = 0;
 			continue;
 		}
-		/* Only ends of the program's durations of the same name look like open's end. */
+		/*
+		 * Durations of the program may have the collection's name. Count them, so that
+		 * their ends are not taken for the end of the collection.
+		 */
 		if (same && !strcmp(open->type, one.type)) {
 			if (one.begin) {
 				within++;

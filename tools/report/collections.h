@@ -18,7 +18,7 @@ struct collection {
 	size_t at;		/* number of the record */
 };
 
-/* Zero bytes are a valid empty struct. */
+/* A struct filled with zeros is valid and empty. */
 struct collections {
 	struct collection *of;
 	size_t nr, room;

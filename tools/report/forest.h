@@ -20,7 +20,7 @@ struct forest_node {
 	bool shown;
 };
 
-/* Zero bytes are a valid empty struct. */
+/* A struct filled with zeros is valid and empty. */
 struct forest {
 	struct forest_node *of;
 	size_t nr, room;

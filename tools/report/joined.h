@@ -23,7 +23,7 @@ struct joined_event {
 	char *json;
 };
 
-/* Zero bytes are a valid empty struct. */
+/* A struct filled with zeros is valid and empty. */
 struct joined {
 	struct joined_event *of;
 	size_t nr, room;

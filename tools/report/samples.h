@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero bytes are a valid empty struct. */
+/* A struct that is filled with zeros has no samples. */
 struct samples {
 	uint64_t *of;
 	size_t nr, room;

@@ -14,7 +14,7 @@ struct type {
 	uint64_t ns[ANALYSIS_STATES];	/* sum over complete operations */
 };
 
-/* Zero bytes are a valid empty struct. */
+/* A struct filled with zeros is valid and empty. */
 struct types {
 	struct type *of;
 	size_t nr, room;

@@ -33,7 +33,7 @@ struct loop {
 	struct samples delays;
 };
 
-/* Zero bytes are a valid empty struct. */
+/* A struct filled with zeros is valid and empty. */
 struct loops {
 	struct loop *of;
 	size_t nr, room;

@@ -17,7 +17,7 @@
  */
 #define DEPTH_MAX	64
 
-/* Zero bytes are a valid empty struct. */
+/* A struct filled with zeros is valid and empty. */
 struct parts {
 	struct forest forest;
 	struct collections collections;
@@ -75,7 +75,7 @@ struct tree {
 	struct report *r;
 	struct parts *d;
 	uint64_t begin;		/* begin of the root */
-	uint64_t last;		/* time of the row before, since .begin */
+	uint64_t last;		/* time of the previous row, counted from .begin */
 };
 
 /*
@@ -296,7 +296,7 @@ struct kind {
 	uint64_t unfinished, total_ns, self_ns;
 };
 
-/* Zero bytes are a valid empty struct. */
+/* A struct filled with zeros is valid and empty. */
 struct regions {
 	struct kind *of;
 	size_t nr, room;

@@ -215,7 +215,10 @@ void marks_back(struct tail *t, struct tail_cpu *c, unsigned int cpu);
 
 /* --- objects.c ------------------------------------------------------------------------ */
 
-/* Takes an object record, which is written before its first use. Returns 0 or -ENOMEM. */
+/*
+ * Keeps the record of a thread or process. It is written to a file before the first record that
+ * refers to it. Returns 0 or -ENOMEM.
+ */
 int objects_take(struct tail *t, const struct tail_entry *e, const uint64_t *words);
 /* Makes sure that the file names the thread @tid. */
 void objects_use(struct tail *t, uint32_t tid);

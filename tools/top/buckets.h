@@ -12,7 +12,7 @@
 #define BUCKETS_BITS		5
 #define BUCKETS			((65 - BUCKETS_BITS) << BUCKETS_BITS)
 
-/* Zero bytes are a valid empty histogram. */
+/* A histogram filled with zeros is valid and empty. */
 struct buckets {
 	uint64_t nr, max;
 	uint64_t of[BUCKETS];

@@ -26,7 +26,7 @@ struct open_operation {
 	struct open_operation *older, *newer;	/* sorted by .begin */
 };
 
-/* Zero bytes are a valid empty table. */
+/* A table filled with zeros is valid and empty. */
 struct open_table {
 	struct open_operation *of, *free;
 	struct open_operation *oldest, *newest;

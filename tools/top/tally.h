@@ -36,7 +36,7 @@ struct top_type {
 	double rate;
 };
 
-/* Zero bytes are a valid empty struct. */
+/* A struct filled with zeros is valid and empty. */
 struct tally {
 	struct top_type *of[TYPES_MAX + 1];	/* the last one is "(other types)" */
 	size_t nr;

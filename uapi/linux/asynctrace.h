@@ -19,6 +19,9 @@
  *	rings			for each of two ranges, one ring per CPU and the
  *				fallback ring, each ring_stride bytes long
  *
+ * A session uses one of the two ranges. The next session uses the other one, because threads may
+ * still finish records in the first.
+ *
  * A page is allocated when it is first touched. A store after the end of the session goes to
  * a sink page and is lost; it never reaches another session or process.
  *

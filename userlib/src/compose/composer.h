@@ -162,7 +162,7 @@ enum { ATC_RANK_NONE, ATC_RANK_THREAD, ATC_RANK_PROVIDER, ATC_RANK_MAIN };
 #define ATC_KOID_VIRTUAL	0x40000000
 #define ATC_VIRTUAL_MAX		16384		/* virtual threads of one provider */
 /* Ids of pseudo threads: above all real threads, below ASYNCTRACE_TID_OTHER. */
-#define ATC_KOID_PROCESS	0x70000000	/* thread "asynctrace" */
+#define ATC_KOID_PROCESS	0x70000000	/* pseudo process and thread "asynctrace" */
 #define ATC_KOID_CLOCK		0x70000001	/* thread "clock" */
 /* Thread "other": tasks that the owner may not see. */
 #define ATC_KOID_OTHER		0x70000002

@@ -234,7 +234,7 @@ static void pop(struct at_context *c)
 	c->state_ &= ~TRACE_CONTEXT_RUNS_;
 	at_operation_leave(&c->entered_);
 	outer = c->outer_;
-	/* N53: the thread has left all contexts, so its own listeners end. */
+	/* The thread has left all contexts, so its own listeners end (N53 in doc/statements.md). */
 	if (!outer && at_context_thread.listeners)
 		at_listeners_end_thread();
 	at_current_.inherits = at_context_inherits(outer);
@@ -317,10 +317,10 @@ AT_PUBLIC void at_context_leave_(struct at_context *c)
 /* --- destroying ------------------------------------------------------------------------ */
 
 /*
- * Removes the values of @c, whose run is not the innermost one, from the stack of replaced values.
- * The run's first values are in the outermost scope that began in the run. Without such a scope,
- * they are in @inner, the context entered after @c. Replaces them there by the values from before
- * the run.
+ * Ends the use of @c's local values, although another context was entered after @c. The values that
+ * @c began with are saved somewhere, to be restored later: in the outermost scope that began in the
+ * run of @c; without such a scope, in @inner, the context entered after @c. Puts the values from
+ * before the run of @c there instead.
  */
 static void unlink_locals(struct at_context *c, struct at_context *inner)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Reading and writing of netlink messages
+ * Reading attributes of the kernel's messages, and writing attributes of requests
  *
- * All messages are from the kernel. A newer kernel may have more attributes, or values of another
- * size. An attribute with an unexpected size is treated as absent.
+ * A newer kernel may have more attributes, or values of another size. An attribute with an
+ * unexpected size is treated as absent.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Rings that a trace and the flight recorder share: interfaces of rings.c, trace.c and flight.c for
- * each other
+ * Rings that a trace and the flight recorder share: what rings.c and trace.c offer to each other
+ * and to flight.c
  */
 #ifndef AT_FLIGHT_H
 #define AT_FLIGHT_H

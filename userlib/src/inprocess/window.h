@@ -29,7 +29,8 @@ struct at_window {
 	struct at_reader *readers;
 	struct asynctrace_clock_pair began;
 	int64_t asleep;
-	bool joins;	/* the rings were written before the window began */
+	bool joins;	/* a trace used the same rings before the window began: the
+			   composer is told by at_compose_join() */
 };
 
 /* Starts the window at the present moment. */

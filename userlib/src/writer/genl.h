@@ -45,7 +45,7 @@ int at_genl_do(int fd, struct at_message *m, uint16_t family, uint8_t cmd, size_
  */
 int at_genl_ask(int fd, struct at_message *m, uint16_t family, uint8_t cmd, size_t len,
 		bool *reached);
-/* Returns the value of the first attribute of a type with at least @size bytes, or NULL. */
+/* Returns the value of the first attribute @type that has at least @size bytes, or NULL. */
 const void *at_genl_find(const struct at_message *m, uint16_t type, size_t size);
 
 #pragma GCC visibility pop

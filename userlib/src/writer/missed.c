@@ -79,7 +79,10 @@ static void read_counts(struct counts *c)
 			   __atomic_load_n(&table[i].count, __ATOMIC_RELAXED) : 0;
 }
 
-/* Returns how many records of @c @wanted accepts, plus all records without an entry. */
+/*
+ * Returns the number of missed records in @c whose category @wanted accepts, plus those whose
+ * category found no room in the table.
+ */
 static uint32_t count_wanted(const struct counts *c, bool (*wanted)(const char *category))
 {
 	uint32_t n = c->others;
