@@ -607,8 +607,10 @@ static bool is_open(const struct model *m, uint64_t id, unsigned int from, unsig
 }
 
 /*
- * Did a thread begin or stop to work on @o, with no record of the change at that moment? Until the
- * thread's next record, the records suggest that the thread goes on as before.
+ * Did a thread begin or stop to work on @o, with no record of the change at that moment? The
+ * thread's next record shows the change. Until then the records suggest that the thread goes on
+ * with the operation before, if that is open, or, without any earlier record, that it has always
+ * worked on the new one.
  */
 static bool is_shown_late(const struct model *m, const struct model_operation *o)
 {

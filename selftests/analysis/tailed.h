@@ -19,7 +19,8 @@ struct tailed_options {
  * Compares no answers if the filter's counts .late or .hasty (see tail.h) are not 0. Adds the
  * number of compared answers to *@compared.
  *
- * If TAIL_DUMP names a directory, a failure leaves part.fxt and whole.fxt there.
+ * If TAIL_DUMP names a directory and answers differ, part.fxt and whole.fxt are left there;
+ * part.fxt also if the kept part is no valid file.
  */
 struct tail_counts tailed_check(const struct trace *t, const struct tailed_options *o,
 				uint64_t *compared);

@@ -194,7 +194,7 @@ static void test_every_prefix_is_clean_so_far(void **unused)
 
 	whole_open(&w);
 	nr = w.nr;
-	/* If the file is cut before the mark of the session's start, it does not show the cut. */
+	/* If the file is cut between records before the session's start, the cut cannot be seen. */
 	for (size_t size = w.size; size >= w.end[w.started - 1]; size--) {
 		while (nr && w.end[nr - 1] > size)
 			nr--;

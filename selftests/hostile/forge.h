@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Names and slots to which a forged record may refer */
+/* Time of a forged record, and slots to which it may refer */
 struct forge {
 	uint64_t now;		/* ticks */
 	uint32_t slot;		/* a slot of the provider */

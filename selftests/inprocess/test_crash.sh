@@ -20,8 +20,9 @@ ok crash_dies_of_its_signal [ $? = 139 ]
 ok G74_crash_file_is_valid "$asynctrace" validate "$tmp/crash.fxt"
 "$asynctrace" dump --events "$tmp/crash.fxt" > "$tmp/events"
 
-# The file has the last events of the thread that crashed: all requests before the one that crashed,
-# without a gap, and the instant event that this request wrote.
+# The file has the last events of the thread that crashed: the instant event that the crashing
+# request wrote, and requests before it without a gap, from the first that the flight recorder has
+# kept.
 thread=$(sed -n 's|^[0-9.]* \([0-9/]*\) instant "app" "about to crash".*|\1|p' "$tmp/events")
 ok crash_event_is_there [ -n "$thread" ]
 grep -F " $thread complete \"app\" \"request\" " "$tmp/events" |

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Executes every macro with 0 to 15 arguments, or up to the macro's maximum. selftests/macros/run
- * compiles this file as C and as C++, and as both with NTRACE.
+ * Executes every macro: TRACE_INSTANT with each number of arguments from 0 to 15, others with some
+ * numbers up to their maximum. selftests/macros/run compiles this file as C and as C++, and as both
+ * with NTRACE.
  *
- * Prints how often an argument was evaluated.
+ * Prints how many arguments were evaluated, of those that count() wraps.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -237,7 +237,7 @@ static void cleared(uint32_t mode, uint32_t sched)
 	}
 	pause_writer();
 	run_stop(&run);
-	/* In half of the rounds the session is stopped while this start still clears. */
+	/* In half of the runs of this test, stop the session at last while a start still clears. */
 	if (rnd(&state, 2)) {
 		start(&run, a_clear());
 		run_stop(&run);

@@ -35,8 +35,7 @@ for filter in 0x33 0; do
 	check crash crash $filter
 	check reader eval 'python3 "$here/core_cells.py" core | sort > got'
 	check "each thread's operation" same got
-	# The dump has only the two pages that the cells of 100 threads use. The area that is
-	# reserved for cells is larger than this limit.
+	# The dump does not have the rings.
 	check "dump is small" [ "$(stat -c %b core)" -lt $((64 << 11)) ]
 	end
 done

@@ -514,7 +514,7 @@ static void come_and_be_read(int fd, unsigned int n)
 	}
 }
 
-/* The environment variable ENDED_PROVIDERS is the number of providers; a soak has 100,000. */
+/* The environment variable ENDED_PROVIDERS is the number of providers; 2,000 by default. */
 static void many_ended_providers_hold_no_memory(void)
 {
 	const char *many = getenv("ENDED_PROVIDERS");

@@ -111,7 +111,10 @@ static void threads_of_another_session_count_as_missed(void)
 	end();
 }
 
-/* Two workers of the module remove the threads, in any order. Many rounds test both orders. */
+/*
+ * The session that ends and its member that leaves each have a worker, which removes their threads.
+ * The two workers may run in any order: many rounds test both.
+ */
 static void threads_go_to_the_other_session_when_one_ends(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {

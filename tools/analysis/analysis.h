@@ -354,9 +354,10 @@ struct analysis_sink {
 	/* Called for the first thread that enters the operation that @begin began, at @ns. */
 	void (*entered)(void *arg, uint64_t begin, uint64_t ns);
 	/*
-	 * From now on, what the thread @tid works on depends on durations that have ended. Either a
-	 * duration ended before an inner one whose record has a later end. Or the operation after
-	 * the end of a scope is not that of the scope around it.
+	 * The scopes of the thread @tid do not nest properly: a duration ended before one inside of
+	 * it, or the operation after the end of a scope is not that of the scope around it. So from
+	 * now on, the records of durations that have ended are needed to know what the thread works
+	 * on. A caller that keeps a part of the trace must keep them.
 	 */
 	void (*crossed)(void *arg, uint32_t tid);
 	void *arg;

@@ -255,7 +255,7 @@ struct woken {
 	uint64_t ns;
 	uint32_t waker;
 	uint16_t cpu;
-	bool slept;		/* the other members are valid; false: no such wakeup */
+	bool slept;		/* the thread was asleep; false: the wakeup ended no sleep */
 	bool awake;
 };
 

@@ -27,7 +27,7 @@ struct type *types_find(struct types *t, const struct analysis_id *id);
 /* Returns 0 or -ENOMEM. */
 int types_add(struct types *t, const struct analysis_operation *op);
 /*
- * Sorts the types by number of operations, the largest first, and each type's latencies in
+ * Sorts the types by number of complete operations, the largest first, and each type's latencies in
  * ascending order.
  */
 void types_sort(struct types *t);

@@ -144,7 +144,7 @@ struct atc_task {
 	struct atc_node *nodes;
 	size_t nr_nodes, room_nodes;
 	size_t nr_settled;	/* number of leading nodes that the present chunk left unchanged */
-	uint64_t epoch;		/* epoch of the last chunk with an event of this thread */
+	uint64_t epoch;		/* at_compose.epoch of the last chunk with an event of this thread */
 };
 
 struct atc_process {
@@ -358,7 +358,9 @@ bool atc_zero_padded(const void *words, size_t bytes);
 
 /* --- section.c: sections of the file -------------------------------------- */
 
-/* Writes the provider record of @p, and the strings and threads that are known. */
+/*
+ * Writes the provider record of @p and its strings. Its threads are written when records use them.
+ */
 void atc_provider_introduce(struct at_compose *c, struct atc_provider *p);
 /* Makes the section of @p the present one, and introduces @p if the file does not have it. */
 void atc_section(struct at_compose *c, struct atc_provider *p);
@@ -582,7 +584,7 @@ struct at_compose {
 	 */
 	char text[ASYNCTRACE_FXT_STRING_MAX];
 	struct atc_items items;
-	uint64_t epoch;
+	uint64_t epoch;			/* number of chunks of events that were ordered */
 
 	struct at_compose_stats stats;
 	struct at_compose_provider *stat_providers;

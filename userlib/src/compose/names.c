@@ -131,7 +131,10 @@ static int set_process(struct at_compose *c, int32_t pid, unsigned int rank, con
 	if (!p)
 		return -ENOMEM;
 	p->pid = pid;
-	/* A process without a named main thread keeps the name of the thread that came first. */
+	/*
+	 * A name from a better source replaces the present one. Of the names of threads other than
+	 * the main thread, the first one stays.
+	 */
 	if (rank < p->rank || (rank == p->rank && rank == ATC_RANK_THREAD))
 		return 0;
 	if (p->rank && !strcmp(p->name, name)) {

@@ -4,9 +4,9 @@
  *
  * A list never changes, so contexts can share it: a new context inherits the list of the current
  * one and only takes a reference. Masks in the context hold the state of its listeners: bit i
- * belongs to listener i of the list. So removing a listener needs no memory, and values keep their
- * places. Adding a listener makes a new list for the current context. The new list omits removed
- * listeners whose destroy() and after() need not be called any more.
+ * belongs to listener i of the list. So removing a listener from a context needs no memory, and
+ * values keep their places. Adding a listener makes a new list for the current context. The new
+ * list omits removed listeners whose destroy() and after() need not be called any more.
  */
 #ifndef AT_CONTEXT_LISTENERS_H
 #define AT_CONTEXT_LISTENERS_H

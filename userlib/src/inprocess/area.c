@@ -207,7 +207,8 @@ static void *map_again(const void *from, size_t bytes, void *to)
 
 /*
  * Maps anonymous memory, to which RLIMIT_FSIZE does not apply. If the kernel does not overcommit
- * memory, mmap() fails here. A memfd would instead raise SIGBUS at some later record.
+ * memory and has too little of it, mmap() fails here. A memfd would instead raise SIGBUS at some
+ * later record.
  */
 static char *map_anonymous(size_t bytes)
 {
