@@ -144,7 +144,7 @@ struct atc_task {
 	struct atc_node *nodes;
 	size_t nr_nodes, room_nodes;
 	size_t nr_settled;	/* number of leading nodes that the present chunk left unchanged */
-	uint64_t epoch;		/* at_compose.epoch of the last chunk with an event of this thread */
+	uint64_t epoch;		/* at_compose.epoch at the last chunk with its events */
 };
 
 struct atc_process {
