@@ -73,10 +73,11 @@ static void at_task_find_cell(struct at_task *e)
 	if (!cell)
 		return;
 	/*
-	 * Both stores pair with address dependencies in the probes: a probe that reads a pointer
-	 * to the cell must also see the cell's contents.
+	 * Pairs with the address dependencies in the probes: a probe that reads the pointer also
+	 * sees that the cell's page is held.
 	 */
 	smp_store_release(&e->operation, &cell->operation);
+	/* Pairs with an address dependency in the probes, too. */
 	smp_store_release(&e->cell, cell);
 }
 
