@@ -9,7 +9,8 @@
  *   - at_provider.slots_lock may be taken under at_lock and under at_session.read_lock.
  *
  *   at_session.request_lock  Serialises requests that change a session, also while at_lock is
- *                          released. Not held while memory is allocated for a user.
+ *                          released. Not held while memory is allocated for a user. The
+ *                          release of a file only tries to take it.
  *     at_lock              Registers of providers and subscribers, changes of the register of
  *                          sessions, and which provider is in which session. A spinlock,
  *                          because a mutex holder without CPU quota left would delay all

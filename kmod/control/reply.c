@@ -201,7 +201,7 @@ static int at_put_session(struct sk_buff *skb, const struct at_session *s,
 	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_STATE, s->state) ||
 	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_UID,
 			from_kuid_munged(current_user_ns(), s->owner.uid)) ||
-	    (s->consumer && nla_put_flag(skb, ASYNCTRACE_A_SESSION_CONSUMED)) ||
+	    (s->consumer && !s->closed && nla_put_flag(skb, ASYNCTRACE_A_SESSION_CONSUMED)) ||
 	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_PROVIDERS, s->nr_members) ||
 	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_LATE, sums->nr_late) ||
 	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS, s->nr_refused) ||

@@ -25,6 +25,9 @@
 #include "session/places.h"
 #include "session/session.h"
 
+/* Time until at_session_cleanup() tries again to lock the session, jiffies */
+#define AT_CLEANUP_DELAY	max_t(unsigned long, HZ / 100, 1)
+
 /**
  * at_session_lock - lock a session against other requests
  * @s: the session, with a reference
@@ -482,6 +485,46 @@ void at_session_terminate_anyway(struct at_session *s)
 	at_session_put(s);
 }
 
+static bool at_session_try_cleanup(struct at_session *s)
+{
+	if (!mutex_trylock(&s->request_lock))
+		return false;
+	spin_lock(&at_lock);
+	if (s->closed)
+		at_session_unconsumed(s);
+	if (s->sk && sock_flag(s->sk, SOCK_DEAD))
+		at_session_end(s);
+	spin_unlock(&at_lock);
+	mutex_unlock(&s->request_lock);
+	return true;
+}
+
+/**
+ * at_session_cleanup - do what the closing of a descriptor or socket requires
+ * @s: a session whose consumer's descriptor or whose owner's socket is closed. Takes over the
+ *	caller's reference
+ *
+ * Does not wait for request_lock, whose holder may be a task without CPU quota. Any task or kernel
+ * thread may drop the last reference to a file, and must not wait for the session's owner. If
+ * the lock is not free, work tries again.
+ */
+void at_session_cleanup(struct at_session *s)
+{
+	if (at_session_try_cleanup(s) ||
+	    !queue_delayed_work(at_wq, &s->cleanup_work, AT_CLEANUP_DELAY))
+		at_session_put(s);
+}
+
+static void at_session_cleanup_fn(struct work_struct *work)
+{
+	at_session_cleanup(container_of(to_delayed_work(work), struct at_session, cleanup_work));
+}
+
+void at_session_cleanup_init(struct at_session *s)
+{
+	INIT_DELAYED_WORK(&s->cleanup_work, at_session_cleanup_fn);
+}
+
 static bool at_session_is_orphan(const struct at_session *s, const struct net *net, u32 portid)
 {
 	bool orphan;
@@ -497,6 +540,8 @@ static bool at_session_is_orphan(const struct at_session *s, const struct net *n
  * at_session_owner_gone - terminate the sessions of a closed socket
  * @net: network namespace of the socket
  * @portid: port of the socket, which another socket may already use
+ *
+ * Does not wait for requests. A session that one of them has locked ends soon after it.
  */
 void at_session_owner_gone(const struct net *net, u32 portid)
 {
@@ -505,7 +550,7 @@ void at_session_owner_gone(const struct net *net, u32 portid)
 
 	for (; (s = at_session_from(&id)); id++) {
 		if (at_session_is_orphan(s, net, portid))
-			at_session_terminate_anyway(s);
+			at_session_cleanup(s);
 		else
 			at_session_put(s);
 	}

@@ -370,6 +370,7 @@ static struct at_session *at_session_new(struct at_session_args *args,
 	spin_lock_init(&s->clear_lock);
 	INIT_LIST_HEAD(&s->members);
 	at_ended_init(s);
+	at_session_cleanup_init(s);
 	mutex_init(&s->read_lock);
 	init_waitqueue_head(&s->wait);
 	INIT_DELAYED_WORK(&s->poll, at_session_poll_fn);
@@ -573,6 +574,9 @@ struct at_session *at_session_consume(u32 id, bool snapshot)
 	err = at_session_lock(s, NULL);
 	if (!err) {
 		spin_lock(&at_lock);
+		/* The previous consumer need not wait for at_session_cleanup(). */
+		if (s->closed)
+			at_session_unconsumed(s);
 		err = at_session_may_consume(s, &caller, snapshot);
 		if (!err) {
 			s->consumer = true;
@@ -591,11 +595,20 @@ struct at_session *at_session_consume(u32 id, bool snapshot)
 	return ERR_PTR(err);
 }
 
-/* Called when the consumer's descriptor is closed. Drops its reference. */
+/* Called when the consumer's descriptor is closed. Takes over its reference. */
 void at_session_unconsume(struct at_session *s)
 {
-	mutex_lock(&s->request_lock);
 	spin_lock(&at_lock);
+	s->closed = true;
+	spin_unlock(&at_lock);
+	at_session_cleanup(s);
+}
+
+/* Make a session whose consumer's descriptor is closed free for another. May drop at_lock. */
+void at_session_unconsumed(struct at_session *s)
+{
+	lockdep_assert_held(&s->request_lock);
+	lockdep_assert_held(&at_lock);
 	if (s->snapshot) {
 		at_snapshot_end(s);
 		/* The snapshot cleared @readable, but consumed nothing. */
@@ -605,10 +618,8 @@ void at_session_unconsume(struct at_session *s)
 	at_member_put(s->reader.member);
 	s->reader.member = NULL;
 	s->consumer = false;
+	s->closed = false;
 	at_ended_unconsumed(s);
-	spin_unlock(&at_lock);
-	mutex_unlock(&s->request_lock);
-	at_session_put(s);
 }
 
 int at_sessions_init(void)

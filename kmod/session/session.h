@@ -141,6 +141,9 @@ struct at_reader {
  * @quiescing: @quiesce is in use
  * @again: another run ended while @quiesce was in use: use it once more
  * @consumer: a descriptor consumes the session
+ * @closed: the consumer's descriptor is closed, but @consumer is still set: see
+ *	at_session_cleanup()
+ * @cleanup_work: calls at_session_cleanup() later; holds a reference to the session
  * @was_read: a descriptor has consumed the session, snapshots excepted
  * @snapshot: the present consumer reads a snapshot
  * @read_lock: serialises read(2)
@@ -203,6 +206,8 @@ struct at_session {
 	bool quiescing;
 	bool again;
 	bool consumer;
+	bool closed;
+	struct delayed_work cleanup_work;
 	bool was_read;
 	bool snapshot;
 	struct mutex read_lock;		/* @reader, and the rings' cursors */
@@ -243,6 +248,7 @@ bool at_session_wants(const struct at_session *s, const struct at_provider *p);
 bool at_session_visible(const struct at_session *s, const struct at_caller *caller);
 struct at_session *at_session_consume(u32 id, bool snapshot);
 void at_session_unconsume(struct at_session *s);
+void at_session_unconsumed(struct at_session *s);
 struct at_member *at_session_next_member(struct at_session *s, struct at_member *m);
 void at_session_wake(struct at_session *s);
 void at_session_poll(struct at_session *s);
@@ -253,6 +259,8 @@ void at_sessions_exit(void);
 int at_session_lock(struct at_session *s, struct netlink_ext_ack *extack);
 int at_session_prepare_quiesce(struct at_session *s);
 void at_session_terminate_anyway(struct at_session *s);
+void at_session_cleanup(struct at_session *s);
+void at_session_cleanup_init(struct at_session *s);
 
 /* reader.c */
 void at_reader_reset(struct at_session *s);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * No user waits long for another user. A socket of another family can be closed while a request
- * holds its session's lock. A provider can register and end while the pages of another provider
+ * No user waits long for another user. Descriptors and sockets can be closed while a request holds
+ * the session's lock. A provider can register and end while the pages of another provider
  * are unmapped (zapped).
  *
  * Needs a module with the knobs of the race tests.
  */
+#include <fcntl.h>
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "ktap.h"
@@ -91,6 +93,121 @@ static void terminate(int id)
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
 }
 
+/* --- a request that holds its session's lock ----------------------------------- */
+
+static volatile pid_t holder;
+static pthread_t holding;
+
+static void *stop_session(void *id)
+{
+	holder = gettid();
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, *(int *)id), 0);
+	return NULL;
+}
+
+/* Does the thread hold the lock? It sleeps meanwhile, so that its stack can be read. */
+static bool holds(void)
+{
+	char path[64], stack[4096];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stack", holder);
+	fd = open(path, O_RDONLY);
+	if (fd < 0)
+		return false;
+	n = read(fd, stack, sizeof(stack) - 1);
+	close(fd);
+	stack[n > 0 ? n : 0] = 0;
+	return strstr(stack, "at_session_stop");
+}
+
+/* Stops the session in a thread. Returns while the thread holds the session's lock. */
+static void hold(int *id)
+{
+	NEED(!raw_put(HELD_KNOB, HELD_US));
+	holder = 0;
+	NEED(!pthread_create(&holding, NULL, stop_session, id));
+	while (!holder || !holds())
+		usleep(1000);
+	/* Other requests hold the lock no longer than usual. */
+	NEED(!raw_put(HELD_KNOB, "0"));
+}
+
+static void closing_does_not_wait_for_requests(void)
+{
+	struct raw_nl owner;
+	int fd, id, ret;
+
+	NEED(!access(HELD_KNOB, W_OK));
+	NEED(!raw_nl_open(&nl) && !raw_nl_open(&owner));
+	id = raw_session(&owner, "held", ASYNCTRACE_MODE_CIRCULAR, 0, STRIDE, "held");
+	NEED(id > 0 && !raw_session_do(&owner, ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!raw_session_do(&owner, ASYNCTRACE_CMD_SESSION_START, id));
+	fd = raw_open();
+	NEED(fd >= 0 && !raw_consume(fd, id));
+
+	hold(&id);
+	NEED(!close(fd));
+	raw_nl_close(&owner);
+	EXPECT(holds());
+	NEED(!pthread_join(holding, NULL));
+	do {
+		ret = raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id);
+		usleep(1000);
+	} while (!ret);
+	EXPECT_IS(ret, -ENOENT);
+	raw_nl_close(&nl);
+}
+
+static int is_snapshot;
+
+static int consume(int fd, uint32_t id)
+{
+	struct asynctrace_consume c = {
+		.size = sizeof(c),
+		.session = id,
+		.flags = is_snapshot ? ASYNCTRACE_CONSUME_F_SNAPSHOT : 0,
+	};
+
+	return raw_ioctl(fd, ASYNCTRACE_IOC_CONSUME, &c);
+}
+
+/* The next consumer waits for the request, but never gets EBUSY. */
+static void closed_consumer_can_be_replaced_at_once(void)
+{
+	struct raw_nl get;
+	int fd, id;
+
+	NEED(!access(HELD_KNOB, W_OK));
+	NEED(!raw_nl_open(&nl) && !raw_nl_open(&get));
+	id = raw_session(&nl, "held", ASYNCTRACE_MODE_CIRCULAR, 0, STRIDE, "held");
+	NEED(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	for (is_snapshot = 0; is_snapshot < 2; is_snapshot++) {
+		NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+		fd = raw_open();
+		NEED(fd >= 0 && !consume(fd, id));
+		hold(&id);
+		NEED(!close(fd));
+		NEED(!raw_session_do(&get, ASYNCTRACE_CMD_SESSION_GET, id));
+		EXPECT(!raw_nl_attr(&get, ASYNCTRACE_A_SESSION_CONSUMED));
+		EXPECT(holds());
+		fd = raw_open();
+		NEED(fd >= 0);
+		EXPECT_IS(consume(fd, id), 0);
+		NEED(!pthread_join(holding, NULL));
+		/* Work for the closed descriptor must not end the role of the new consumer. */
+		usleep(100000);
+		NEED(!raw_session_do(&get, ASYNCTRACE_CMD_SESSION_GET, id));
+		EXPECT(raw_nl_attr(&get, ASYNCTRACE_A_SESSION_CONSUMED));
+		NEED(!close(fd));
+	}
+	raw_nl_close(&get);
+	raw_nl_close(&nl);
+}
+
+/* --- zaps ---------------------------------------------------------------------- */
+
 /*
  * A provider has two ranges for rings. While both are being unmapped, the provider is in a session,
  * but its gate is closed. So a closed gate shows that unmapping still goes on.
@@ -129,6 +246,8 @@ static void slow_zap_delays_no_other_provider(void)
 static const struct ktap_test tests[] = {
 	KTAP_TEST(slow_zap_delays_no_other_provider),
 	KTAP_TEST(foreign_socket_is_closed_at_once),
+	KTAP_TEST(closing_does_not_wait_for_requests),
+	KTAP_TEST(closed_consumer_can_be_replaced_at_once),
 };
 
 KTAP_MAIN(tests)
