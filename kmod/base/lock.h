@@ -32,11 +32,12 @@
  *   at_probes_mutex        Registration of the tracepoint probes; waits for grace periods.
  *
  * A user must not choose for how long at_lock is held. So no memory is charged, no names are
- * compared with the patterns of several sessions or providers, and no threads or processes are
- * visited under it. A loop over members or providers releases it by at_pause() or at_turn(). A
- * look-up of a session by id does not take it, and a walk over the providers of a session takes
- * it for one step only. The longest sections send a notification to all subscribers that may see
- * it, at most 64 of a user, or give one provider its patterns, at most 200.
+ * compared with the patterns of several sessions or providers, no threads or processes are
+ * visited, and no readers of a descriptor are woken under it. A loop over members or providers
+ * releases it by at_pause() or at_turn(). A look-up of a session by id does not take it, and a
+ * walk over the providers of a session takes it for one step only. The longest sections send a
+ * notification to all subscribers that may see it, at most 64 of a user, or give one provider its
+ * patterns, at most 200.
  */
 #ifndef AT_LOCK_H
 #define AT_LOCK_H

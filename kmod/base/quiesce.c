@@ -23,6 +23,7 @@
 struct workqueue_struct *at_wq;
 struct workqueue_struct *at_user_wq;
 struct workqueue_struct *at_zap_wq;
+struct workqueue_struct *at_wake_wq;
 static struct workqueue_struct *at_switch_wq;
 
 /**
@@ -172,10 +173,15 @@ int at_quiesce_init(void)
 	at_zap_wq = alloc_workqueue("asynctrace_zap", WQ_UNBOUND, WQ_MAX_ACTIVE);
 	if (!at_zap_wq)
 		goto err_user_wq;
+	at_wake_wq = alloc_workqueue("asynctrace_wake", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	if (!at_wake_wq)
+		goto err_zap_wq;
 	/* High priority, so that a busy CPU does not delay the release of ring memory. */
 	at_switch_wq = alloc_workqueue("asynctrace_switch", WQ_HIGHPRI | WQ_PERCPU, 0);
 	if (at_switch_wq)
 		return 0;
+	destroy_workqueue(at_wake_wq);
+err_zap_wq:
 	destroy_workqueue(at_zap_wq);
 err_user_wq:
 	destroy_workqueue(at_user_wq);
@@ -189,11 +195,14 @@ void at_quiesce_flush(void)
 {
 	flush_workqueue(at_user_wq);
 	flush_workqueue(at_wq);
+	/* No descriptor is open: this work is queued only for descriptors with waiters. */
+	flush_workqueue(at_wake_wq);
 }
 
 void at_quiesce_exit(void)
 {
 	destroy_workqueue(at_user_wq);
+	destroy_workqueue(at_wake_wq);
 	destroy_workqueue(at_zap_wq);
 	destroy_workqueue(at_wq);
 	destroy_workqueue(at_switch_wq);

@@ -60,5 +60,10 @@ extern struct workqueue_struct *at_user_wq;
  * if a provider has many forked children.
  */
 extern struct workqueue_struct *at_zap_wq;
+/*
+ * For waking threads that read or poll a descriptor. A user chooses their number, so they must not
+ * be woken under at_lock, or by a worker of at_wq.
+ */
+extern struct workqueue_struct *at_wake_wq;
 
 #endif /* AT_QUIESCE_H */

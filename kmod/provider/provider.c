@@ -324,7 +324,7 @@ static struct at_provider *at_provider_new(const struct at_provider_args *args)
 	xa_init_flags(&p->slots, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&p->slot_of, XA_FLAGS_ACCOUNT);
 	p->next_slot = 1;
-	init_waitqueue_head(&p->observers);
+	at_observe_init(p);
 	at_alerts_init(p);
 	strscpy(p->name, args->name, sizeof(p->name));
 	p->version = args->version;

@@ -100,6 +100,7 @@ struct vm_area_struct;
  * @known: categories that the provider announced, a name and a description of each, or
  *	NULL; under at_lock
  * @observers: threads that wait for @observed to change
+ * @wake_work: wakes @observers; holds a reference to the provider
  * @observed: state shown through the descriptor: the gate in the low half, the session
  *	state in the high half; written under at_lock
  * @alerts: rate limit of alerts
@@ -152,6 +153,7 @@ struct at_provider {
 	struct work_struct free_work;
 	struct at_strings *known;
 	wait_queue_head_t observers;
+	struct work_struct wake_work;
 	u64 observed;
 	struct at_bucket alerts;
 };

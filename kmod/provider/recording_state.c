@@ -5,16 +5,33 @@
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 
+#include "base/quiesce.h"
 #include "provider/recording_state.h"
 #include "provider/provider.h"
 #include "session/member.h"
 #include "session/session.h"
 
+/* Wake without at_lock, because the provider's user chooses the number of waiters. */
+static void at_observe_wake_fn(struct work_struct *work)
+{
+	struct at_provider *p = container_of(work, struct at_provider, wake_work);
+
+	wake_up_interruptible(&p->observers);
+	at_provider_put(p);
+}
+
+void at_observe_init(struct at_provider *p)
+{
+	init_waitqueue_head(&p->observers);
+	INIT_WORK(&p->wake_work, at_observe_wake_fn);
+}
+
 /**
  * at_observe_update - publish a change of what a provider can observe
  * @p: the provider
  *
- * Gate and state share one word, so that a reader without at_lock sees a consistent pair.
+ * Gate and state share one word, so that a reader without at_lock sees a consistent pair. Work
+ * wakes the readers.
  */
 void at_observe_update(struct at_provider *p)
 {
@@ -25,7 +42,15 @@ void at_observe_update(struct at_provider *p)
 	if (now == p->observed && !p->dead)
 		return;
 	WRITE_ONCE(p->observed, now);
-	wake_up_interruptible(&p->observers);
+	/*
+	 * A thread that begins to wait after this check sees the change. Pairs with the barriers
+	 * in wait_event_interruptible() and at_observe_poll().
+	 */
+	if (!wq_has_sleeper(&p->observers))
+		return;
+	at_provider_get(p);
+	if (!queue_work(at_wake_wq, &p->wake_work))
+		at_provider_put(p);
 }
 
 static bool at_observe_news(const struct at_file *file, const struct at_provider *p)
@@ -77,6 +102,8 @@ __poll_t at_observe_poll(struct at_file *file, struct at_provider *p, struct fil
 			 poll_table *wait)
 {
 	poll_wait(f, &p->observers, wait);
+	/* Wait before checking the state. Pairs with wq_has_sleeper() in at_observe_update(). */
+	smp_mb();
 	if (READ_ONCE(p->dead))
 		return EPOLLIN | EPOLLRDNORM | EPOLLHUP;
 	return at_observe_news(file, p) ? EPOLLIN | EPOLLRDNORM : 0;

@@ -14,6 +14,7 @@ struct at_provider;
 /* Initial value of at_file.seen: differs from every state. */
 #define AT_SEEN_NOTHING	(~0ULL)
 
+void at_observe_init(struct at_provider *p);
 void at_observe_update(struct at_provider *p);
 ssize_t at_observe_read(struct at_file *file, struct at_provider *p, char __user *buf,
 			size_t count, bool nonblock);

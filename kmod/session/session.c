@@ -204,10 +204,33 @@ struct at_member *at_session_next_member(struct at_session *s, struct at_member 
 	return next;
 }
 
+static void at_session_wake_fn(struct work_struct *work)
+{
+	struct at_session *s = container_of(work, struct at_session, wake_work);
+
+	wake_up_interruptible(&s->wait);
+	at_session_put(s);
+}
+
+/**
+ * at_session_wake - wake the consumer, because there may be something to read
+ * @s: the session
+ *
+ * Work wakes the consumer: callers may hold at_lock, and the consumer chooses the number of
+ * waiters.
+ */
 void at_session_wake(struct at_session *s)
 {
 	WRITE_ONCE(s->readable, true);
-	wake_up_interruptible(&s->wait);
+	/*
+	 * A thread that begins to wait after this check sees @readable, or the session's new
+	 * state. Pairs with the barriers in wait_event_interruptible() and at_poll().
+	 */
+	if (!wq_has_sleeper(&s->wait))
+		return;
+	/* The session may be losing its last reference while one of its former providers ends. */
+	if (kref_get_unless_zero(&s->ref) && !queue_work(at_wake_wq, &s->wake_work))
+		at_session_put(s);
 }
 
 /*
@@ -373,6 +396,7 @@ static struct at_session *at_session_new(struct at_session_args *args,
 	at_session_cleanup_init(s);
 	mutex_init(&s->read_lock);
 	init_waitqueue_head(&s->wait);
+	INIT_WORK(&s->wake_work, at_session_wake_fn);
 	INIT_DELAYED_WORK(&s->poll, at_session_poll_fn);
 	return s;
 }

@@ -150,6 +150,7 @@ struct at_reader {
  * @reader: progress of the present consumer
  * @kept: saved @reader while a snapshot is read, restored after the snapshot
  * @wait: consumers that wait for @readable
+ * @wake_work: wakes @wait; holds a reference to the session
  * @readable: there may be something to read
  * @free_work: frees the session
  * @poll: polls the rings on behalf of sleeping consumers
@@ -214,6 +215,7 @@ struct at_session {
 	struct at_reader reader;
 	struct at_reader kept;
 	wait_queue_head_t wait;
+	struct work_struct wake_work;
 	bool readable;
 	struct work_struct free_work;
 	struct delayed_work poll;
