@@ -39,10 +39,11 @@ MODULE_PARM_DESC(user_threads, "Threads that are traced at a time of one user wi
  * struct at_account - what one user is charged for
  * @node: in at_accounts
  * @uid: the user
- * @charges: number of charges that refer to this account
+ * @charges: number of charges that refer to this account, and of references to @backlog
  * @count: number of objects of each kind
  * @memory: bytes of ring memory that the user's sessions may take
  * @threads: number of traced threads
+ * @backlog: work for objects of the user
  */
 struct at_account {
 	struct hlist_node node;
@@ -51,6 +52,7 @@ struct at_account {
 	u32 count[AT_THINGS];
 	u64 memory;
 	atomic_t threads;
+	struct at_backlog backlog;
 };
 
 /**
@@ -59,6 +61,8 @@ struct at_account {
  * @unlimited: the object's creator has CAP_SYS_RESOURCE
  * @memory: bytes of ring memory that the object, a session, may take
  * @nr: number of accounts
+ * @top: index of the account of the owner of the outermost user namespace that counts, who may act
+ *	as any user inside; or of the object's user
  * @account: the accounts
  */
 struct at_charge {
@@ -66,6 +70,7 @@ struct at_charge {
 	bool unlimited;
 	u64 memory;
 	u32 nr;
+	u32 top;
 	struct at_account *account[];
 };
 
@@ -91,18 +96,20 @@ static struct at_account *at_account_find(kuid_t uid)
 	return NULL;
 }
 
-/* Add an empty account of @uid, unless the charge already has one. */
+/* Add an empty account of @uid, unless the charge already has one, and make it the top one. */
 static int at_charge_add(struct at_charge *c, kuid_t uid)
 {
-	u32 i;
+	struct at_account *a;
 
-	for (i = 0; i < c->nr; i++)
-		if (uid_eq(c->account[i]->uid, uid))
+	for (c->top = 0; c->top < c->nr; c->top++)
+		if (uid_eq(c->account[c->top]->uid, uid))
 			return 0;
-	c->account[c->nr] = kzalloc(sizeof(*c->account[0]), GFP_KERNEL_ACCOUNT);
-	if (!c->account[c->nr])
+	a = kzalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
+	if (!a)
 		return -ENOMEM;
-	c->account[c->nr++]->uid = uid;
+	a->uid = uid;
+	INIT_LIST_HEAD(&a->backlog.list);
+	c->account[c->nr++] = a;
 	return 0;
 }
 
@@ -133,18 +140,20 @@ static void at_charge_link(struct at_charge *c, struct hlist_head *unused)
 	}
 }
 
+static void at_account_unlink(struct at_account *a, struct hlist_head *unused)
+{
+	if (--a->charges)
+		return;
+	hash_del(&a->node);
+	hlist_add_head(&a->node, unused);
+}
+
 static void at_charge_unlink(struct at_charge *c, struct hlist_head *unused)
 {
 	u32 i;
 
-	for (i = 0; i < c->nr; i++) {
-		struct at_account *a = c->account[i];
-
-		if (--a->charges)
-			continue;
-		hash_del(&a->node);
-		hlist_add_head(&a->node, unused);
-	}
+	for (i = 0; i < c->nr; i++)
+		at_account_unlink(c->account[i], unused);
 }
 
 static int at_charge_check(const struct at_charge *c)
@@ -272,6 +281,39 @@ void at_charge_free(struct at_charge *c)
 	spin_unlock(&at_quota_lock);
 	at_accounts_free(&unused);
 	kfree(c);
+}
+
+/**
+ * at_charge_backlog - find the backlog of the user who answers for an object
+ * @c: charge of the object
+ *
+ * A user cannot get several backlogs by means of user namespaces.
+ *
+ * Return: the backlog, valid as long as @c or a reference.
+ */
+struct at_backlog *at_charge_backlog(const struct at_charge *c)
+{
+	return &c->account[c->top]->backlog;
+}
+
+void at_backlog_get(struct at_backlog *b)
+{
+	struct at_account *a = container_of(b, struct at_account, backlog);
+
+	spin_lock(&at_quota_lock);
+	a->charges++;
+	spin_unlock(&at_quota_lock);
+}
+
+void at_backlog_put(struct at_backlog *b)
+{
+	struct at_account *a = container_of(b, struct at_account, backlog);
+	HLIST_HEAD(unused);
+
+	spin_lock(&at_quota_lock);
+	at_account_unlink(a, &unused);
+	spin_unlock(&at_quota_lock);
+	at_accounts_free(&unused);
 }
 
 /**

@@ -6,7 +6,9 @@
 #define AT_QUOTA_H
 
 #include <linux/cred.h>
+#include <linux/list.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 /* Kinds of objects with a limit. */
 enum at_thing { AT_THING_PROVIDER, AT_THING_SESSION, AT_THING_SUBSCRIBER, AT_THINGS };
@@ -14,10 +16,25 @@ enum at_thing { AT_THING_PROVIDER, AT_THING_SESSION, AT_THING_SUBSCRIBER, AT_THI
 struct at_charge;
 struct netlink_ext_ack;
 
+/**
+ * struct at_backlog - what one worker does for all objects of a user, in turn
+ * @list: objects that the worker has not handled; under at_lock
+ * @busy: @work is queued or running, and holds a reference; under at_lock
+ * @work: handles @list
+ */
+struct at_backlog {
+	struct list_head list;
+	bool busy;
+	struct work_struct work;
+};
+
 struct at_charge *at_charge_new(kuid_t uid, const struct user_namespace *ns,
 				enum at_thing thing);
 bool at_charge_crowded(const struct at_charge *c);
 void at_charge_free(struct at_charge *c);
+struct at_backlog *at_charge_backlog(const struct at_charge *c);
+void at_backlog_get(struct at_backlog *b);
+void at_backlog_put(struct at_backlog *b);
 u64 at_charge_memory(struct at_charge *c, u64 bytes, u64 limit, u64 limit_of_all);
 bool at_charge_thread(struct at_charge *c);
 void at_uncharge_thread(struct at_charge *c);

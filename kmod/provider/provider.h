@@ -80,8 +80,10 @@ struct vm_area_struct;
  *	process; under at_lock
  * @refused: error of the last session that wanted the provider and could not take it;
  *	under at_lock
- * @vacant: node in at_vacant: the session has ended, and other sessions may take the
- *	provider; under at_lock
+ * @vacant: node in at_vacant, or in a user's backlog: the session has ended, and other sessions
+ *	may take the provider; under at_lock
+ * @offer: number of the last offer by at_offer_later(), which ends earlier offers; 0: none yet;
+ *	written under at_lock
  * @slots: thread slots, by number
  * @slot_of: the same slots, by thread id
  * @slots_lock: held to change @slots, @slot_of, @next_slot and @cells
@@ -138,6 +140,7 @@ struct at_provider {
 	u64 looked;
 	int refused;
 	struct list_head vacant;
+	u64 offer;
 	struct xarray slots;
 	struct xarray slot_of;
 	spinlock_t slots_lock;		/* @slots, @slot_of, @next_slot, @cells */

@@ -20,6 +20,7 @@
 #include <linux/workqueue.h>
 
 #include "base/quiesce.h"
+#include "base/quota.h"
 #include "control/monitor.h"
 #include "provider/directory.h"
 #include "provider/provider.h"
@@ -31,7 +32,10 @@
 #include "session/places.h"
 #include "session/session.h"
 
-/* Providers whose session has ended, and that other sessions may take; under at_lock */
+/*
+ * Providers whose session has ended, and that have not been offered to privileged sessions; under
+ * at_lock
+ */
 static LIST_HEAD(at_vacant);
 
 /**
@@ -106,12 +110,16 @@ static bool at_offer_open(const struct at_session *s, bool running)
 /**
  * struct at_asked - progress of an offer, which goes to privileged sessions first, then to the
  *	others, both in the order of their ids
- * @unprivileged: the privileged sessions have been asked
+ * @privileged: ask the privileged sessions; otherwise the others
  * @id: id of the next session to ask
+ * @since: see at_offer_may()
+ * @offer: number of the offer, see struct at_provider
  */
 struct at_asked {
-	bool unprivileged;
+	bool privileged;
 	u32 id;
+	u32 since;
+	u64 offer;
 };
 
 /*
@@ -122,20 +130,20 @@ static struct at_session *at_offer_next(const struct at_provider *p, struct at_a
 {
 	struct at_session *s;
 
-	for (;;) {
-		s = at_session_from(&asked->id);
-		if (!s) {
-			if (asked->unprivileged)
-				return NULL;
-			*asked = (struct at_asked){ .unprivileged = true };
-			continue;
-		}
+	while ((s = at_session_from(&asked->id))) {
 		asked->id++;
-		if (s->owner.privileged != asked->unprivileged && at_session_wants(s, p))
-			return s;
+		if (s->owner.privileged == asked->privileged && at_session_wants(s, p))
+			break;
 		at_session_put(s);
 		cond_resched();
 	}
+	return s;
+}
+
+/* May an offer of a provider go on? Without at_lock the answer may be stale. */
+static bool at_offer_lasts(const struct at_provider *p, u64 offer)
+{
+	return !READ_ONCE(p->dead) && READ_ONCE(p->offer) == offer;
 }
 
 /*
@@ -208,15 +216,15 @@ static bool at_offer_may(const struct at_session *s, u32 since)
 }
 
 /*
- * Offer a provider to a session that wants it. @since: see at_offer_may(). Called without locks.
+ * Offer a provider to a session that wants it. Called without locks.
  *
  * The offer has no effect if the session cannot take providers yet, or if another session has
  * @p. In the first case, the session's next start or initialization finds @p. In the second
  * case, at_offer_later() offers @p again when the other session has ended.
  */
-static void at_offer_to(struct at_session *s, struct at_provider *p, u32 since)
+static void at_offer_to(struct at_session *s, struct at_provider *p, const struct at_asked *asked)
 {
-	const bool free = !READ_ONCE(p->member) && at_offer_may(s, since);
+	const bool free = !READ_ONCE(p->member) && at_offer_may(s, asked->since);
 	struct at_member *m = free ? at_member_new(s) : NULL;
 	bool runs, take;
 	int err = 0;
@@ -224,8 +232,8 @@ static void at_offer_to(struct at_session *s, struct at_provider *p, u32 since)
 	do {
 		spin_lock(&at_lock);
 		runs = at_offer_open(s, true);
-		take = !p->dead && at_offer_may(s, since) && at_offer_open(s, runs) &&
-		       !at_session_had(s, p);
+		take = at_offer_lasts(p, asked->offer) && at_offer_may(s, asked->since) &&
+		       at_offer_open(s, runs) && !at_session_had(s, p);
 		if (take && runs && p->member && p->member->session != s)
 			at_notify_started(s, p, -EBUSY);
 		take &= free && !p->member;
@@ -240,31 +248,32 @@ static void at_offer_to(struct at_session *s, struct at_provider *p, u32 since)
 }
 
 /*
- * Offer a provider to all started sessions. When one has taken it, the others are notified that the
- * provider is taken.
+ * Offer a provider to all started sessions, either the privileged ones or the others. When one has
+ * taken it, the others are notified that the provider is taken.
  */
-static void at_offer_running(struct at_provider *p)
+static void at_offer_running(struct at_provider *p, bool privileged, u64 offer)
 {
-	struct at_asked asked = {};
+	struct at_asked asked = { .privileged = privileged, .offer = offer };
 	struct at_session *s;
 
-	while (!READ_ONCE(p->dead) && (s = at_offer_next(p, &asked))) {
-		at_offer_to(s, p, 0);
+	while (at_offer_lasts(p, offer) && (s = at_offer_next(p, &asked))) {
+		at_offer_to(s, p, &asked);
 		at_session_put(s);
 	}
 }
 
 /*
- * Offer a provider to the initialized and stopped sessions until one takes it, and to those
- * that have been started since at_offer_running() asked them.
+ * Offer a new provider to the initialized and stopped sessions until one takes it, and to those
+ * that have been started since at_offer_running() asked them; either to the privileged sessions or
+ * to the others.
  */
-static void at_offer_waiting(struct at_provider *p, u32 since)
+static void at_offer_waiting(struct at_provider *p, bool privileged, u32 since)
 {
-	struct at_asked asked = {};
+	struct at_asked asked = { .privileged = privileged, .since = since };
 	struct at_session *s;
 
-	while (!READ_ONCE(p->dead) && !READ_ONCE(p->member) && (s = at_offer_next(p, &asked))) {
-		at_offer_to(s, p, since);
+	while (at_offer_lasts(p, 0) && !READ_ONCE(p->member) && (s = at_offer_next(p, &asked))) {
+		at_offer_to(s, p, &asked);
 		at_session_put(s);
 	}
 }
@@ -282,35 +291,94 @@ bool at_offer(struct at_provider *p, u32 since)
 {
 	bool started;
 
-	at_offer_running(p);
-	at_offer_waiting(p, since);
+	at_offer_running(p, true, 0);
+	at_offer_running(p, false, 0);
+	at_offer_waiting(p, true, since);
+	at_offer_waiting(p, false, since);
 	spin_lock(&at_lock);
 	started = p->member && p->member->rings && at_offer_open(p->member->session, true);
 	spin_unlock(&at_lock);
 	return started;
 }
 
+/* Take the first provider out of a list of vacant ones. Returns it with a reference, or NULL. */
+static struct at_provider *at_offer_first(struct list_head *list, u64 *offer)
+{
+	struct at_provider *p = list_first_entry_or_null(list, struct at_provider, vacant);
+
+	lockdep_assert_held(&at_lock);
+	if (!p)
+		return NULL;
+	list_del_init(&p->vacant);
+	/* The provider may end while at_lock is not held. */
+	at_provider_get(p);
+	*offer = p->offer;
+	return p;
+}
+
 /*
- * Offer the providers that have lost their session. A worker does this, because a user may have
- * many providers, each wanted by many sessions.
+ * Offer vacant providers of one user to unprivileged sessions. Each user has a worker, because an
+ * unprivileged session may wait for memory of its cgroup, and only its own user's providers are
+ * offered to it.
+ */
+static void at_offer_user_fn(struct work_struct *work)
+{
+	struct at_backlog *b = container_of(work, struct at_backlog, work);
+	struct at_provider *p;
+	u64 offer;
+
+	do {
+		spin_lock(&at_lock);
+		p = at_offer_first(&b->list, &offer);
+		if (!p)
+			b->busy = false;
+		spin_unlock(&at_lock);
+		if (p) {
+			at_offer_running(p, false, offer);
+			at_provider_put(p);
+		}
+		cond_resched();
+	} while (p);
+	at_backlog_put(b);
+}
+
+/* Leave it to the user's worker to offer a provider to unprivileged sessions. */
+static void at_offer_user(struct at_provider *p)
+{
+	struct at_backlog *b = at_charge_backlog(p->charge);
+
+	lockdep_assert_held(&at_lock);
+	list_add_tail(&p->vacant, &b->list);
+	if (b->busy)
+		return;
+	b->busy = true;
+	at_backlog_get(b);
+	INIT_WORK(&b->work, at_offer_user_fn);
+	queue_work(at_user_wq, &b->work);
+}
+
+/*
+ * Offer vacant providers to privileged sessions, which must not wait for memory of unprivileged
+ * users. Those users' own sessions are asked later, and are notified if the provider was taken.
  */
 static void at_offer_fn(struct work_struct *work)
 {
 	struct at_provider *p;
+	u64 offer;
 
 	do {
 		spin_lock(&at_lock);
-		p = list_first_entry_or_null(&at_vacant, struct at_provider, vacant);
-		if (p) {
-			list_del_init(&p->vacant);
-			/* The provider may end while at_lock is not held. */
-			at_provider_get(p);
-		}
+		p = at_offer_first(&at_vacant, &offer);
 		spin_unlock(&at_lock);
 		if (!p)
 			break;
-		if (!READ_ONCE(p->member))
-			at_offer_running(p);
+		if (!READ_ONCE(p->member)) {
+			at_offer_running(p, true, offer);
+			spin_lock(&at_lock);
+			if (at_offer_lasts(p, offer))
+				at_offer_user(p);
+			spin_unlock(&at_lock);
+		}
 		at_provider_put(p);
 		cond_resched();
 	} while (true);
@@ -322,11 +390,14 @@ static DECLARE_WORK(at_offer_work, at_offer_fn);
  * at_offer_later - offer a provider to other sessions after its session has ended
  * @p: a provider that lives
  *
- * A worker makes the offer, so that the caller does not wait.
+ * Workers make the offer, so that the caller does not wait: a user may have many providers, each
+ * wanted by many sessions. If an earlier offer is still being made, it ends. Otherwise it could
+ * give the provider to a session of lower priority.
  */
 void at_offer_later(struct at_provider *p)
 {
 	lockdep_assert_held(&at_lock);
+	WRITE_ONCE(p->offer, p->offer + 1);
 	list_move_tail(&p->vacant, &at_vacant);
 	queue_work(at_wq, &at_offer_work);
 }

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -457,12 +458,146 @@ static void I18_cells_short_of_memory_delay_no_user(void)
 	remove_group("/at-slow");
 }
 
+/* --- providers whose session has ended --------------------------------------------------- */
+
+/**
+ * struct owner - an unprivileged user with providers and a session
+ * @uid: the user
+ * @group: memory cgroup, or NULL
+ * @name: name of the providers, and pattern of the session
+ * @nr: number of the providers
+ * @last: name of one more provider, or NULL
+ * @session: out: id of the session
+ * @pid: out: the process
+ * @pipe: the process ends when the other side is closed
+ */
+struct owner {
+	int uid;
+	const char *group, *name;
+	int nr;
+	const char *last;
+	int session;
+	pid_t pid;
+	int pipe;
+};
+
+static int own(const struct owner *o, int up, int down)
+{
+	char byte;
+	int id;
+
+	if ((o->group && put(o->group, "cgroup.procs", "%lld", getpid())) ||
+	    setresgid(o->uid, o->uid, o->uid) || setresuid(o->uid, o->uid, o->uid) ||
+	    prctl(PR_SET_DUMPABLE, 1) || raw_nl_open(&nl))
+		return 200;
+	for (int i = 0; i < o->nr; i++)
+		if (raw_register(raw_open(), o->name, ASYNCTRACE_RING_MIN) < 0)
+			return 201;
+	if (o->last && raw_register(raw_open(), o->last, ASYNCTRACE_RING_MIN) < 0)
+		return 202;
+	id = raw_session(&nl, "owner", ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF,
+			 ASYNCTRACE_RING_MIN, o->name);
+	if (id <= 0 || raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id) ||
+	    raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id))
+		return 203;
+	if (write(up, &id, sizeof(id)) != sizeof(id))
+		return 204;
+	return read(down, &byte, 1) ? 205 : 0;
+}
+
+static void owner_begin(struct owner *o)
+{
+	int up[2], down[2];
+
+	NEED(!pipe2(up, O_CLOEXEC) && !pipe2(down, O_CLOEXEC));
+	o->pid = fork();
+	NEED(o->pid >= 0);
+	if (!o->pid) {
+		close(down[1]);
+		_exit(own(o, up[1], down[0]));
+	}
+	close(up[1]);
+	close(down[0]);
+	NEED(read(up[0], &o->session, sizeof(o->session)) == sizeof(o->session));
+	close(up[0]);
+	o->pipe = down[1];
+}
+
+static void owner_end(const struct owner *o)
+{
+	int status;
+
+	close(o->pipe);
+	EXPECT(waitpid(o->pid, &status, 0) == o->pid);
+	EXPECT_IS(status, 0);
+}
+
+static int running(const char *name, const char *pattern)
+{
+	int id = raw_session(&nl, name, ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF,
+			     ASYNCTRACE_RING_MIN, pattern);
+
+	NEED(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+	return id;
+}
+
+static unsigned int providers(int id)
+{
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id));
+	return raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_PROVIDERS);
+}
+
+/*
+ * A session of root ends, and its providers join other sessions. The kernel slows the session of
+ * the user who has most of them. Meanwhile the provider of another user joins a session of that
+ * user, and the slow user's last provider joins another session of root.
+ */
+static void I18_slow_user_delays_no_vacant_provider(void)
+{
+	struct owner slow = { .uid = 65534, .group = "/at-slow", .name = "vacant slow", .nr = MANY,
+			      .last = "vacant last" };
+	struct owner quick = { .uid = 65533, .name = "vacant quick", .nr = 1 };
+	unsigned int roots = 0, quicks = 0, slows = 0;
+	int first, other;
+
+	make_group("/at-slow");
+	NEED(!raw_nl_open(&nl));
+	first = running("first", "vacant *");
+	owner_begin(&slow);
+	owner_begin(&quick);
+	other = running("other", "vacant last");
+	NEED(providers(first) == MANY + 2);
+	NEED(!put("/at-slow", "memory.high", "%lld", SLOW));
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, first));
+	while ((!roots || !quicks) && slows < MANY) {
+		usleep(1000);
+		slows = providers(slow.session);
+		roots = providers(other);
+		quicks = providers(quick.session);
+	}
+	printf("# %u of the slow user's providers have joined\n", slows);
+	EXPECT(slows < MANY);
+	EXPECT_IS(roots, 1);
+	EXPECT_IS(quicks, 1);
+	put("/at-slow", "memory.high", "max", 0);
+	/* Each of the slow user's providers joins in the end. */
+	EXPECT(all_joined(slow.session));
+	EXPECT_IS(raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS), 0);
+	/* The second process has a copy of the first one's pipe: end it first. */
+	owner_end(&quick);
+	owner_end(&slow);
+	raw_nl_close(&nl);
+	remove_group("/at-slow");
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(I7_provider_at_its_limit_pays_no_ring_page),
 	KTAP_TEST(I7_session_at_its_limit_drops_and_counts),
 	KTAP_TEST(I7_session_without_memory_gets_no_provider),
 	KTAP_TEST(I18_session_short_of_memory_delays_no_user),
 	KTAP_TEST(I18_cells_short_of_memory_delay_no_user),
+	KTAP_TEST(I18_slow_user_delays_no_vacant_provider),
 };
 
 int main(int argc, char **argv)
