@@ -19,10 +19,13 @@
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 #include <linux/tracepoint.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <trace/events/sched.h>
 #include <trace/events/task.h>
 
 #include "base/compat.h"
+#include "base/lock.h"
 #include "base/quiesce.h"
 #include "base/race.h"
 #include "provider/provider.h"
@@ -36,12 +39,27 @@
 static LIST_HEAD(at_all_kscheds);
 
 /*
- * The number of sessions that need the probes, and whether the probes are registered. Under a
- * separate mutex, because registering patches the kernel's text and waits for grace periods.
+ * The number of sessions that need the probes, and whether the probes are registered; under at_lock.
+ * at_probing becomes true after the probes were registered, and false before they are unregistered.
  */
-static DEFINE_MUTEX(at_probes_mutex);
 static u32 at_nr_probed;
 static bool at_probing;
+
+/*
+ * Registering patches the kernel's text, waits for grace periods, and takes locks of the kernel that
+ * all users wait for. A user's process that has no CPU quota left would hold them for long. So only
+ * workers register and unregister the probes, under this mutex, which only they take.
+ */
+static DEFINE_MUTEX(at_probes_mutex);
+
+/*
+ * The number of requests to register the probes, how many of them the worker has answered, and the
+ * result of its last attempt; under at_lock
+ */
+static u64 at_probes_asked;
+static u64 at_probes_answered;
+static int at_probes_err;
+static DECLARE_WAIT_QUEUE_HEAD(at_probes_wait);
 
 DEFINE_PER_CPU(struct at_probe_cost, at_probe_cost);
 DEFINE_PER_CPU(struct at_attention, at_attention);
@@ -549,14 +567,12 @@ static int at_probes_register(void)
 {
 	int i, err;
 
-	if (at_probing)
-		return 0;
+	lockdep_assert_held(&at_probes_mutex);
 	for (i = 0; i < ARRAY_SIZE(at_probes); i++) {
 		err = tracepoint_probe_register(at_probes[i].tp, at_probes[i].probe, NULL);
 		if (err)
 			goto err;
 	}
-	at_probing = true;
 	return 0;
 err:
 	while (i--)
@@ -564,61 +580,101 @@ err:
 	return err;
 }
 
+/* Register the probes if a session needs them, and answer all requests made so far. */
+static void at_register_fn(struct work_struct *work)
+{
+	bool needed;
+	int err = 0;
+	u64 asked;
+
+	mutex_lock(&at_probes_mutex);
+	spin_lock(&at_lock);
+	asked = at_probes_asked;
+	needed = at_nr_probed && !at_probing;
+	spin_unlock(&at_lock);
+	if (needed)
+		err = at_probes_register();
+	spin_lock(&at_lock);
+	if (needed && !err)
+		at_probing = true;
+	at_probes_err = err;
+	WRITE_ONCE(at_probes_answered, asked);
+	spin_unlock(&at_lock);
+	mutex_unlock(&at_probes_mutex);
+	wake_up_all(&at_probes_wait);
+}
+
+static DECLARE_WORK(at_register_work, at_register_fn);
+
 /*
- * Unregister the probes. A worker does this, so that ending a session does not wait. The delay
- * saves patching the kernel's text if another session starts soon.
+ * Unregister the probes. The delay saves patching the kernel's text if another session starts
+ * soon.
  */
 #define AT_SETTLE_DELAY	HZ
 
 static void at_sched_settle(struct work_struct *work)
 {
+	bool unneeded;
 	int i;
 
 	mutex_lock(&at_probes_mutex);
-	if (!at_nr_probed && at_probing) {
-		for (i = 0; i < ARRAY_SIZE(at_probes); i++)
-			tracepoint_probe_unregister(at_probes[i].tp, at_probes[i].probe, NULL);
+	spin_lock(&at_lock);
+	unneeded = !at_nr_probed && at_probing;
+	if (unneeded)
 		at_probing = false;
-	}
+	spin_unlock(&at_lock);
+	for (i = 0; unneeded && i < ARRAY_SIZE(at_probes); i++)
+		tracepoint_probe_unregister(at_probes[i].tp, at_probes[i].probe, NULL);
 	mutex_unlock(&at_probes_mutex);
 }
 
 static DECLARE_DELAYED_WORK(at_settle_work, at_sched_settle);
 
 /**
- * at_probes_need - register the probes for a session, unless they are registered
- * @ks: scheduling side of the session, which needs the probes until at_probes_release()
+ * at_probes_need - have the probes registered for a session, unless they are registered
+ * @ks: scheduling side of the session
  *
- * Sleeps. Further calls for the session do nothing.
+ * Sleeps until a worker has registered the probes. The session needs them until
+ * at_probes_release(), also if this function fails. After a failure, the next call for any session
+ * tries again.
  *
  * Return: 0; -EINTR if the caller was killed; or an error of the tracepoints.
  */
 int at_probes_need(struct at_ksched *ks)
 {
-	int err = 0;
+	u64 asked = 0;
+	int err;
 
-	if (mutex_lock_killable(&at_probes_mutex))
-		return -EINTR;
-	if (!ks->probed)
-		err = at_probes_register();
-	if (!err && !ks->probed) {
+	spin_lock(&at_lock);
+	if (!ks->probed) {
 		ks->probed = true;
 		at_nr_probed++;
 	}
-	mutex_unlock(&at_probes_mutex);
+	if (!at_probing)
+		asked = ++at_probes_asked;
+	spin_unlock(&at_lock);
+	if (!asked)
+		return 0;
+	/* If the worker is running, it runs once more. */
+	queue_work(at_wq, &at_register_work);
+	if (wait_event_killable(at_probes_wait, READ_ONCE(at_probes_answered) >= asked))
+		return -EINTR;
+	spin_lock(&at_lock);
+	err = at_probing ? 0 : at_probes_err;
+	spin_unlock(&at_lock);
 	return err;
 }
 
 /* The session no longer needs the probes. Further calls do nothing. */
 void at_probes_release(struct at_ksched *ks)
 {
-	mutex_lock(&at_probes_mutex);
+	spin_lock(&at_lock);
 	if (ks->probed) {
 		ks->probed = false;
 		at_nr_probed--;
 		mod_delayed_work(at_wq, &at_settle_work, AT_SETTLE_DELAY);
 	}
-	mutex_unlock(&at_probes_mutex);
+	spin_unlock(&at_lock);
 }
 
 /* Keep the probes off the fast path while a session records every task. */
@@ -697,6 +753,8 @@ int at_sched_init(void)
 /* Called at module exit, when all sessions have been freed. */
 void at_sched_exit(void)
 {
+	/* A killed caller of at_probes_need() does not wait for this work. */
+	flush_work(&at_register_work);
 	flush_delayed_work(&at_settle_work);
 	tracepoint_synchronize_unregister();
 	at_tasks_exit();

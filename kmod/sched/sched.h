@@ -62,7 +62,7 @@ struct at_kcpu {
  * @foreign: may name tasks that belong to no provider of the session
  * @plain: @foreign is set, and thread ids are those of the initial pid namespace
  * @on: the session is started
- * @probed: counted in at_nr_probed; under at_probes_mutex
+ * @probed: counted in at_nr_probed; under at_lock
  * @listed: tasks may be added; changed under at_lock
  * @missed: number of members' threads without an entry; see at_tasks_looked()
  * @left: cookie of the grace period of the last stop: when it is over, probes that found @on

@@ -659,6 +659,57 @@ static void I19_subordinate_uids_share_their_owners_quota(void)
 	}
 }
 
+/* --- the tracepoints ---------------------------------------------------------------------- */
+
+#define TRACING		"/sys/kernel/tracing/"
+#define REGISTER	TRACING "events/users/register/enable"
+
+/* Returns the number of lines in the kernel's trace that contain @word, or -1. */
+static int traced(const char *word)
+{
+	char line[512];
+	FILE *f = fopen(TRACING "trace", "r");
+	int n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		n += line[0] != '#' && strstr(line, word);
+	return f && !fclose(f) ? n : -1;
+}
+
+static void record_once(void)
+{
+	int id = raw_session(&nl, "once", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS,
+			     STRIDE, "nobody");
+
+	NEED(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
+}
+
+/*
+ * Registering a probe takes locks of the kernel. If the caller ran out of CPU quota meanwhile, all
+ * other users would wait for these locks.
+ */
+static void I18_worker_registers_the_probes(void)
+{
+	if (raw_put(TRACING "kprobe_events", "p:users/register tracepoint_probe_register"))
+		ktap_skip("this kernel has no kprobe events");
+	NEED(!prctl(PR_SET_NAME, "at-starter"));
+	NEED(!raw_nl_open(&nl));
+	NEED(!raw_put(REGISTER, "1"));
+	/* The probes of earlier sessions stay registered for a while. */
+	for (int i = 0; i < 600 && !traced("register:") && !ktap_failed(); i++) {
+		record_once();
+		if (!traced("register:"))
+			usleep(1500000);
+	}
+	EXPECT(traced("kworker") > 0);
+	EXPECT_IS(traced("at-starter"), 0);
+	NEED(!raw_put(REGISTER, "0"));
+	NEED(!raw_put(TRACING "kprobe_events", "-:users/register"));
+	raw_nl_close(&nl);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(I6_users_do_not_see_each_other),
 	KTAP_TEST(I6_seeing_a_session_is_not_controlling_it),
@@ -673,6 +724,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(provider_waiting_for_rings_is_charged),
 	KTAP_TEST(ended_waiter_is_not_charged),
 	KTAP_TEST(I19_subordinate_uids_share_their_owners_quota),
+	KTAP_TEST(I18_worker_registers_the_probes),
 };
 
 KTAP_MAIN(tests)
