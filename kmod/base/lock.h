@@ -29,8 +29,8 @@
  *     at_provider.space_lock   the address space that is zapped
  *   at_provider.slots_lock Slots and cells of a provider's threads.
  *   at_bucket.fill_lock    Rate limit of a provider's alerts.
- *   at_probes_mutex        Registration of the tracepoint probes; waits for grace periods, and takes
- *                          locks of the kernel that all users wait for. Only workers take it,
+ *   at_probes_mutex        Registration of the tracepoint probes; waits for grace periods, and
+ *                          takes locks of the kernel that all users wait for. Only workers take it,
  *                          because a user's process may run out of CPU quota. at_lock may be
  *                          taken under it.
  *

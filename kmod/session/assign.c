@@ -353,7 +353,9 @@ static void at_offer_user(struct at_provider *p)
 		return;
 	b->busy = true;
 	at_backlog_get(b);
-	INIT_WORK(&b->work, at_offer_user_fn);
+	/* The work's last run may not have ended, so do not initialize it again. */
+	if (!b->work.func)
+		INIT_WORK(&b->work, at_offer_user_fn);
 	queue_work(at_user_wq, &b->work);
 }
 
