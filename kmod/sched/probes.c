@@ -40,15 +40,16 @@ static LIST_HEAD(at_all_kscheds);
 
 /*
  * The number of sessions that need the probes, and whether the probes are registered; under
- * at_lock. at_probing becomes true after the probes were registered, and false before they are unregistered.
+ * at_lock. at_probing becomes true after the probes were registered, and false before they are
+ * unregistered.
  */
 static u32 at_nr_probed;
 static bool at_probing;
 
 /*
  * Registering patches the kernel's text, waits for grace periods, and takes locks of the kernel
- * that all users wait for. A user's process that has no CPU quota left would hold them for long. So only
- * workers register and unregister the probes, under this mutex, which only they take.
+ * that all users wait for. A user's process that has no CPU quota left would hold them for long. So
+ * only workers register and unregister the probes, under this mutex, which only they take.
  */
 static DEFINE_MUTEX(at_probes_mutex);
 
