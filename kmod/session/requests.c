@@ -89,10 +89,10 @@ static void at_session_cpus(struct at_quiesce *q, struct cpumask *cpus)
 	}
 }
 
-/* Called when the writers of the last run have left. Opens the gates of a start that waited. */
-static void at_session_quiet(struct at_quiesce *q)
+/* The writers of the last run have left. Opens the gates of a start that waited for that. */
+static void at_session_quiet_fn(struct work_struct *work)
 {
-	struct at_session *s = container_of(q, struct at_session, quiesce);
+	struct at_session *s = container_of(work, struct at_session, quiet_work);
 	/* Pairs with the store-release in at_session_init(). */
 	struct at_ksched *ks = smp_load_acquire(&s->ks);
 
@@ -103,7 +103,7 @@ static void at_session_quiet(struct at_quiesce *q)
 	spin_lock(&at_lock);
 	if (s->again) {
 		s->again = false;
-		at_quiesce(q);
+		at_quiesce(&s->quiesce);
 		spin_unlock(&at_lock);
 		mutex_unlock(&s->request_lock);
 		return;
@@ -117,8 +117,20 @@ static void at_session_quiet(struct at_quiesce *q)
 	at_session_put(s);
 }
 
+/*
+ * Called by a worker of at_wq when the writers have left. That worker must not wait for
+ * request_lock, whose holder may be a task without CPU quota.
+ */
+static void at_session_quiet(struct at_quiesce *q)
+{
+	struct at_session *s = container_of(q, struct at_session, quiesce);
+
+	queue_work(at_session_wq(s), &s->quiet_work);
+}
+
 int at_session_prepare_quiesce(struct at_session *s)
 {
+	INIT_WORK(&s->quiet_work, at_session_quiet_fn);
 	return at_quiesce_prepare(&s->quiesce, at_session_cpus, at_session_quiet);
 }
 
@@ -193,7 +205,7 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 	s->initializing = false;
 	if (!err) {
 		/*
-		 * Pairs with the load-acquires in at_session_quiet() and
+		 * Pairs with the load-acquires in at_session_quiet_fn() and
 		 * at_session_prepare_start().
 		 */
 		smp_store_release(&s->ks, prep.ks);
@@ -236,7 +248,7 @@ static int at_session_may_start(const struct at_session *s, struct netlink_ext_a
 /*
  * Begin a run: clear rings as requested, and open the gates. May drop at_lock.
  *
- * If the start clears rings that writers of the last run may not have left, at_session_quiet()
+ * If the start clears rings that writers of the last run may not have left, at_session_quiet_fn()
  * opens the gates of these members later. The start does not wait.
  */
 static void at_session_run(struct at_session *s, struct at_start_args *args)

@@ -138,6 +138,7 @@ struct at_reader {
  * @clear_lock: protects the cursors of the rings, and the positions up to which starts
  *	have cleared the rings
  * @quiesce: waits until the writers of the last run have left
+ * @quiet_work: ends the use of @quiesce; holds the reference that at_session_quiesce() took
  * @quiescing: @quiesce is in use
  * @again: another run ended while @quiesce was in use: use it once more
  * @consumer: a descriptor consumes the session
@@ -204,6 +205,7 @@ struct at_session {
 	bool clearing;
 	spinlock_t clear_lock;		/* the rings' cursors and clear marks */
 	struct at_quiesce quiesce;
+	struct work_struct quiet_work;
 	bool quiescing;
 	bool again;
 	bool consumer;

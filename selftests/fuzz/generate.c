@@ -264,7 +264,7 @@ static void by_ioctl(struct rng *r, struct op *op, uint8_t cmd)
 		generate_attr(r, op, spec->set, below(r, 40), 0, true);
 	if (wild && one_in(r, 8))
 		op->cut = below(r, 16);
-	/* The frame: size, reserved, address */
+	/* struct asynctrace_attrs: .size and .reserved; .c: wrong address and length */
 	op->a = one_in(r, 16) ? interesting(r) : sizeof(struct asynctrace_attrs);
 	op->b = one_in(r, 24) ? interesting(r) : 0;
 	op->c = one_in(r, 24);

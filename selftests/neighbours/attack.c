@@ -318,7 +318,10 @@ static void high(int number)
 			    -1, 0);
 
 	(void)number;
-	/* The suite has set the limit: from now on the kernel delays each allocation. */
+	/*
+	 * Use more memory than the limit that the suite sets when all attackers are ready. Then the
+	 * kernel delays each allocation.
+	 */
 	for (size_t i = 0; memory != MAP_FAILED && i < 4 << 20; i += PAGE)
 		memory[i] = 1;
 	be_ready();

@@ -68,7 +68,7 @@ int notification_next(struct raw_nl *nl, struct notification *note, int ms, size
 		if (bytes)
 			*bytes = n;
 		genl = mnl_nlmsg_get_payload(nlh);
-		/* Each read has one message, which answers no request and was sent to no port. */
+		/* A message answers no request: its sequence number and port are 0. */
 		if (nlh->nlmsg_len != n || nlh->nlmsg_type != nl->family || nlh->nlmsg_pid ||
 		    nlh->nlmsg_seq || genl->cmd != ASYNCTRACE_CMD_NOTIFICATION)
 			return -EBADMSG;

@@ -138,7 +138,10 @@ static int cut(struct analysis *a, struct thread *t, uint64_t from, uint64_t to)
 
 		p.to = end < to ? end : to;
 		span_row(a, t, s, p.from, p.to, &p.row);
-		/* Lost records may include the duration that really enclosed the event. */
+		/*
+		 * The event that shows the work may have been in another duration, whose record
+		 * is lost. Then the thread did not work on this operation.
+		 */
 		if (lossy)
 			forget_state(&p.row, ANALYSIS_LOST);
 		err = add_piece(&a->scratch, &p);

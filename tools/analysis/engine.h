@@ -289,7 +289,8 @@ struct thread {
 	struct operation *waiting;	/* operations that ended while the last span was pending */
 	unsigned int refs;	/* references of works, and of operations that began or ended
 				   on this thread */
-	uint64_t counted;	/* by account.c: number of the last operation that counted it */
+	uint64_t counted;	/* number of the last operation for which account.c, or the last
+				   call for which needs.c, has counted it */
 	const struct piece *piece;	/* its last piece in the queues of account.c */
 	struct thread_counts counts;
 	struct woken woken;

@@ -57,7 +57,7 @@ static int room(struct fxt_check *c)
 
 /*
  * If the event begins a run of a context, stores the context's id. The event has it in the argument
- * "operation", see asynctrace/context.h.
+ * "operation", as the library's src/context/records.c writes it.
  */
 static void find_context(struct fxt_item *it, const struct fxt_record *rec)
 {

@@ -338,7 +338,10 @@ static void describe(struct tail_entry *e, const struct fxt_record *rec)
 	}
 }
 
-/* True if @rec is an event that does not fit into a record of the file. */
+/*
+ * True if @rec belongs to an operation or a scope, and its category and name do not fit into a
+ * record of the file. (Arguments that do not fit are cut off.)
+ */
 static bool is_large(const struct fxt_record *rec)
 {
 	return rec->kind == FXT_EVENT && rec->number >= ASYNCTRACE_FXT_DURATION_BEGIN &&

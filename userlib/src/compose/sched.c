@@ -86,7 +86,7 @@ static bool type_fits(const struct sched *s, unsigned int name, unsigned int typ
 	}
 }
 
-/* Reads an argument that says where the outgoing thread sleeps. */
+/* Reads an argument that says why the outgoing thread left its CPU; ignores others. */
 static void read_reason(struct sched *s, unsigned int name, const uint64_t *w)
 {
 	switch (name) {
