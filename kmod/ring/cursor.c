@@ -183,7 +183,8 @@ u64 at_source_committed(const struct at_source *src, u64 pos)
 	head = at_read_head(src, sub);
 	if (!head.valid)
 		return 0;
-	return min(head.records, at_records_max(src, sub)) + at_pos_count(pos);
+	return min(head.records, at_records_max(src, sub)) +
+	       min_t(u64, at_pos_count(pos), at_records_max(src, 1));
 }
 
 /**

@@ -260,7 +260,10 @@ static noinline void at_switch_slow(struct at_task *a, struct at_task *b,
 		at_tasks_mark_dead(a);
 }
 
-/* The fast path of a switch between traced tasks. Returns false if it was not taken. */
+/*
+ * The fast path of a switch. @a and @b are the entries of @prev and @next; one of them may be NULL.
+ * Returns false if it was not taken.
+ */
 static __always_inline bool at_switch_quick(struct at_task *a, struct at_task *b,
 					    struct task_struct *prev,
 					    struct task_struct *next, u32 state, bool preempt)

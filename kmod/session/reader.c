@@ -811,7 +811,7 @@ void at_reader_reset(struct at_session *s)
  *
  * Return: size of the chunk; 0 if there is nothing to read and the session is not
  * started, and at the end of a snapshot; -EAGAIN if the session is started and @nonblock
- * is set; -EINVAL, -EFAULT, -ERESTARTSYS, -ENOMEM.
+ * is set; -EINVAL, -EFAULT, -EINTR, -ERESTARTSYS, -ENOMEM.
  */
 ssize_t at_session_read(struct at_session *s, char __user *buf, size_t count,
 			bool nonblock)

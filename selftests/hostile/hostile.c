@@ -238,7 +238,7 @@ static void *run(void *arg)
 	return arg;
 }
 
-/* Writes one sub-buffer of one ring, correctly framed. */
+/* Writes one sub-buffer with a correct head. Its records are good and forged ones in turn. */
 static void exact(void)
 {
 	struct forge f = { .slot = p.slot, .foreign = 12345 };

@@ -2,9 +2,9 @@
 /*
  * The records of macros: kinds of events, types of arguments, lengths of texts
  *
- * Arguments of events that are not recorded are not evaluated. Names that find no room go with
- * their records. Texts that do not fit are cut between characters, and records that do not fit are
- * dropped and counted.
+ * Arguments of events that are not recorded are not evaluated. A name that finds no room among the
+ * provider's names is written inside of each record. Texts that do not fit are cut between
+ * characters, and records that do not fit are dropped and counted.
  */
 #include <float.h>
 #include <limits.h>

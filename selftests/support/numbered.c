@@ -139,7 +139,7 @@ uint32_t nu_emit(uint32_t writer, uint32_t seq, int shape)
 	case 1:	/* 5 words */
 		tried = NU_EVENT(gate, ASYNCTRACE_FXT_INSTANT, "w5", 0, "n", TA_UINT64(n));
 		break;
-	case 2:	/* 5 words, encoded by another function */
+	case 2:	/* 5 words, the last one behind the arguments */
 		tried = NU_EVENT(gate, ASYNCTRACE_FXT_COUNTER | TRACE_EXTRA_, "w5c", n, "h",
 				 TA_UINT32((uint32_t)mix(n)));
 		break;

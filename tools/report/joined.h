@@ -30,8 +30,8 @@ struct joined {
 };
 
 /*
- * Reads the events of @nr operations from the file @path. Returns 0, or a negative errno of
- * fxt_open() or fxt_next().
+ * Reads the events of @nr operations from the file @path. Returns 0; -ENOMEM; or a negative errno
+ * of fxt_open() or fxt_next().
  */
 int joined_read(struct joined *j, const char *path, struct analysis_operation *const *ops,
 		size_t nr);

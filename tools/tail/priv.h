@@ -306,7 +306,7 @@ struct tail {
 	uint32_t section;		/* provider of the file's current section; 0: none */
 	bool headed;
 	struct tail_out out;
-	struct fxt_table by_ring;	/* provider, ring: .a number of the source */
+	struct fxt_table by_ring;	/* provider, ring: .a index in .sources + 1 */
 	struct tail_source *sources;
 	size_t nr_sources, room_sources;
 	uint32_t source;

@@ -56,7 +56,7 @@ int live_open(struct live *l);
 int live_push(struct live *l, const uint64_t *buf, size_t words);
 /* Takes the next record of a source with its own reader. Returns the same as live_push(). */
 int live_record(struct live *l, const struct fxt_record *rec);
-/* Breach callback for readers: sets .damaged and .incomplete of @live. */
+/* Breach callback for readers: sets .damaged or .incomplete of @live. */
 void live_breach(void *live, enum fxt_rule rule, uint64_t offset, const char *detail);
 /* Notes that at @wall, all records written up to trace time @ns have been read. */
 void live_read_until(struct live *l, uint64_t wall, uint64_t ns);

@@ -60,7 +60,7 @@ void tally_settled(struct tally *m, uint64_t ns);
 void tally_rates(struct tally *m, uint64_t begin);
 /* Adds the numbers of @t in the last seconds to @sum, which must start as zero bytes. */
 void tally_recent(const struct tally *m, const struct top_type *t, struct sums *sum);
-/* Clears all numbers; the rows stay. */
+/* Clears all numbers but .open, which open_clear() clears; the rows stay. */
 void tally_reset(struct tally *m);
 void tally_free(struct tally *m);
 

@@ -14,7 +14,10 @@
 
 /* --- rings.c -------------------------------------------------------------- */
 
-/* Takes the lock of start, stop and fork. Its holder raises no signal and cannot be cancelled. */
+/*
+ * Takes the lock of start, stop and fork. Its holder cannot be cancelled, and its writes raise no
+ * signal: see at_quiet_begin().
+ */
 void at_inproc_lock(struct at_quiet *quiet);
 void at_inproc_unlock(struct at_quiet *quiet);
 /**
