@@ -410,6 +410,9 @@ static void sessions_of_user_share_memory_limit(void)
 	EXPECT_IS(raw_child(take_memory, NULL, NOBODY), 0);
 }
 
+/* Limit of the waits of 10 ms for memory */
+#define TURNS	3000
+
 /*
  * Lets a provider join and end in each of three sessions that take more than half of the user's
  * memory. If an ended provider were still charged, the second session would have no room.
@@ -433,13 +436,15 @@ static int take_turns(void *arg)
 		snprintf(name, sizeof(name), "x%d", i);
 		SO(!raw_provider(&p, name, ring));
 		/* The sessions stay, so only the end of their provider can make room. */
-		session = raw_session(&nl, name, ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_OFF,
-				      ring, name);
+		do {
+			session = raw_session(&nl, name, ASYNCTRACE_MODE_CIRCULAR,
+					      ASYNCTRACE_SCHED_OFF, ring, name);
+		} while (session == -EDQUOT && tries++ < TURNS && !usleep(10000));
 		SO(session > 0);
-		/* A provider ends a moment after its mapping is removed. */
+		/* A provider, and a session of another test, ends a moment after it is closed. */
 		do {
 			err = raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, session);
-		} while (i && err == -ENOSPC && tries++ < 1000 && !usleep(10000));
+		} while (err == -ENOSPC && tries++ < TURNS && !usleep(10000));
 		SO(!err);
 		raw_provider_end(&p);
 	}
