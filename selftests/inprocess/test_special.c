@@ -313,7 +313,10 @@ static void declared(void)
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_ASYNC_BEGIN, "special", many, 9, args,
 				 TRACE_NUM_ARGS(args));
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_INSTANT, "special", "", 9, none, 0);
-		/* None of these three events is valid: all are dropped. */
+		/*
+		 * The library drops these three events: a complete duration needs another function,
+		 * type 11 does not exist, and an event has at most 15 arguments.
+		 */
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_DURATION, "special", "d", 9, none, 0);
 		ASYNCTRACE_EVENT(11, "special", "d", 9, none, 0);
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_INSTANT, "special", "d", 9, args, 16);

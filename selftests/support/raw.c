@@ -508,3 +508,32 @@ int raw_child(int (*fn)(void *arg), void *arg, int uid)
 			return -errno;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
 }
+
+bool raw_sleeps_in(int tid, const char *function)
+{
+	char path[64], stack[4096];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stack", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, stack, sizeof(stack) - 1);
+	close(fd);
+	stack[n > 0 ? n : 0] = 0;
+	return strstr(stack, function);
+}
+
+int raw_memory_limit(struct raw_nl *nl, uint64_t *limit, uint64_t *cpus)
+{
+	int err;
+
+	raw_nl_begin(nl, ASYNCTRACE_CMD_INFO_GET, 0);
+	err = raw_nl_ask(nl);
+	if (err)
+		return err;
+	*limit = raw_nl_u64(nl, ASYNCTRACE_A_INFO_MEMORY_LIMIT);
+	*cpus = raw_nl_u32(nl, ASYNCTRACE_A_INFO_ONLINE_CPUS);
+	return 0;
+}

@@ -150,6 +150,15 @@ int64_t raw_boottime(void);
 /* Writes @text with one call to an existing file. Returns 0 or a negative errno. */
 int raw_put(const char *path, const char *text);
 
+/* Does the thread @tid of this process sleep in @function of the kernel, or in one called by it? */
+bool raw_sleeps_in(int tid, const char *function);
+
+/*
+ * Asks for the memory limit of the user's sessions in bytes, and for the number of online CPUs.
+ * Returns 0 or a negative errno.
+ */
+int raw_memory_limit(struct raw_nl *nl, uint64_t *limit, uint64_t *cpus);
+
 /*
  * Changes to user @uid, as if that user had started this program; -1 changes nothing. Returns
  * nonzero on failure.

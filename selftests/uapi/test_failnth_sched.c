@@ -255,10 +255,7 @@ static int init_without_memory(void *arg)
 
 	(void)arg;
 	SO(!fail_again() && !raw_nl_open(&nl));
-	raw_nl_begin(&nl, ASYNCTRACE_CMD_INFO_GET, 0);
-	SO(!raw_nl_ask(&nl));
-	limit = raw_nl_u64(&nl, ASYNCTRACE_A_INFO_MEMORY_LIMIT);
-	cpus = raw_nl_u32(&nl, ASYNCTRACE_A_INFO_ONLINE_CPUS);
+	SO(!raw_memory_limit(&nl, &limit, &cpus));
 	while (ring * (cpus + 1) * 2 <= limit)
 		ring *= 2;
 	session = raw_session(&nl, "fail", ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_TARGETS, ring,

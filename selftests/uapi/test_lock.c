@@ -105,30 +105,13 @@ static void *stop_session(void *id)
 	return NULL;
 }
 
-/* Does the thread hold the lock? It sleeps meanwhile, so that its stack can be read. */
-static bool holds(void)
-{
-	char path[64], stack[4096];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stack", holder);
-	fd = open(path, O_RDONLY);
-	if (fd < 0)
-		return false;
-	n = read(fd, stack, sizeof(stack) - 1);
-	close(fd);
-	stack[n > 0 ? n : 0] = 0;
-	return strstr(stack, "at_session_stop");
-}
-
 /* Stops the session in a thread. Returns while the thread holds the session's lock. */
 static void hold(int *id)
 {
 	NEED(!raw_put(HELD_KNOB, HELD_US));
 	holder = 0;
 	NEED(!pthread_create(&holding, NULL, stop_session, id));
-	while (!holder || !holds())
+	while (!holder || !raw_sleeps_in(holder, "at_session_stop"))
 		usleep(1000);
 	/* Other requests hold the lock no longer than usual. */
 	NEED(!raw_put(HELD_KNOB, "0"));
@@ -150,7 +133,7 @@ static void closing_does_not_wait_for_requests(void)
 	hold(&id);
 	NEED(!close(fd));
 	raw_nl_close(&owner);
-	EXPECT(holds());
+	EXPECT(raw_sleeps_in(holder, "at_session_stop"));
 	NEED(!pthread_join(holding, NULL));
 	do {
 		ret = raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id);
@@ -191,7 +174,7 @@ static void closed_consumer_can_be_replaced_at_once(void)
 		NEED(!close(fd));
 		NEED(!raw_session_do(&get, ASYNCTRACE_CMD_SESSION_GET, id));
 		EXPECT(!raw_nl_attr(&get, ASYNCTRACE_A_SESSION_CONSUMED));
-		EXPECT(holds());
+		EXPECT(raw_sleeps_in(holder, "at_session_stop"));
 		fd = raw_open();
 		NEED(fd >= 0);
 		EXPECT_IS(consume(fd, id), 0);

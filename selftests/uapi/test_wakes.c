@@ -38,23 +38,6 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-/* Does the reader sleep in this function of the module? */
-static bool sleeps_in(const char *function)
-{
-	char path[64], stack[4096];
-	ssize_t n;
-	int f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stack", reader);
-	f = open(path, O_RDONLY);
-	if (f < 0)
-		return false;
-	n = read(f, stack, sizeof(stack) - 1);
-	close(f);
-	stack[n > 0 ? n : 0] = 0;
-	return strstr(stack, function);
-}
-
 /* --- the trace of its wakeups ----------------------------------------------------- */
 
 /* Starts the reader, and traces who wakes it from the time on when it sleeps in @function. */
@@ -64,12 +47,12 @@ static void begin(const char *function)
 
 	reader = 0;
 	NEED(!pthread_create(&reading, NULL, read_all, NULL));
-	while (!reader || !sleeps_in(function))
+	while (!reader || !raw_sleeps_in(reader, function))
 		usleep(1000);
 	NEED(!mkdir(TRACE, 0700));
 	snprintf(filter, sizeof(filter), "pid == %d", reader);
 	NEED(!raw_put(WAKING "/filter", filter) && !raw_put(WAKING "/enable", "1"));
-	while (!sleeps_in(function))
+	while (!raw_sleeps_in(reader, function))
 		usleep(1000);
 }
 
@@ -119,7 +102,7 @@ static void request_wakes_no_observer_itself(void)
 	id = started();
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, id));
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
-	while (!sleeps_in("at_observe_read"))
+	while (!raw_sleeps_in(reader, "at_observe_read"))
 		usleep(1000);
 	/* The end of the mapping ends the provider. The descriptor stays open. */
 	NEED(!munmap(p.rw, p.rw_size));
