@@ -8,8 +8,11 @@
 #include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/hashtable.h>
+#include <linux/jhash.h>
 #include <linux/moduleparam.h>
 #include <linux/netlink.h>
+#include <linux/once.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/user_namespace.h>
@@ -281,6 +284,26 @@ void at_charge_free(struct at_charge *c)
 	spin_unlock(&at_quota_lock);
 	at_accounts_free(&unused);
 	kfree(c);
+}
+
+/**
+ * at_charge_group - find the group of users that answers for an object
+ * @c: charge of the object
+ * @groups: number of groups
+ *
+ * Users are distributed over the groups at random, differently after each load of the module. The
+ * user who answers for an object is the same as in at_charge_backlog().
+ *
+ * Return: the group's number, from 0 on; @groups if the object's creator has CAP_SYS_RESOURCE.
+ */
+u32 at_charge_group(const struct at_charge *c, u32 groups)
+{
+	static u32 seed;
+
+	if (c->unlimited)
+		return groups;
+	get_random_once(&seed, sizeof(seed));
+	return jhash_1word(__kuid_val(c->account[c->top]->uid), seed) % groups;
 }
 
 /**

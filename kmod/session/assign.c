@@ -80,8 +80,8 @@ static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_
 	int err = -ENOMEM;
 
 	if (m) {
-		err = at_memory_check(s, s->nr_holding + 1, s->holding + at_memory_of(s, p), NULL);
-		if (err && at_memory_make_room(s))
+		err = at_memory_admit(s, p);
+		if (err && at_memory_make_room(s, p))
 			return -EAGAIN;
 	}
 	p->refused = err;
@@ -404,6 +404,22 @@ void at_offer_later(struct at_provider *p)
 	queue_work(at_wq, &at_offer_work);
 }
 
+/*
+ * Take a provider when a session is initialized or started. If there is no place because the
+ * provider was not free when the places were allocated, do nothing: at_offer_rest() handles it.
+ */
+static int at_offer_adopt_one(struct at_session *s, struct at_provider *p, struct at_member *m,
+			      const struct at_prepared *prep, bool start)
+{
+	lockdep_assert_held(&at_lock);
+	if (!at_offer_free(s, p, start))
+		return -EBUSY;
+	if (m || prep->failed)
+		return at_offer_take(s, p, m, false);
+	p->refused = 0;
+	return -ENOMEM;
+}
+
 /**
  * at_offer_adopt - take the free providers that a session wants
  * @s: a session that has been initialized, or is about to be started
@@ -431,7 +447,7 @@ void at_offer_adopt(struct at_session *s, struct at_prepared *prep, bool start)
 		m = at_prepared_take(prep);
 		do {
 			spin_lock(&at_lock);
-			err = at_offer_free(s, p, start) ? at_offer_take(s, p, m, false) : -EBUSY;
+			err = at_offer_adopt_one(s, p, m, prep, start);
 			spin_unlock(&at_lock);
 			cond_resched();
 		} while (err == -EAGAIN);
@@ -441,20 +457,19 @@ void at_offer_adopt(struct at_session *s, struct at_prepared *prep, bool start)
 }
 
 /**
- * at_offer_tell - notify that a session has started, and which wanted providers it did
- *	not get
+ * at_offer_rest - handle wanted providers that a session did not get when it was started
  * @s: the session, its request_lock held since at_offer_adopt()
  *
- * at_offer() notifies of providers that register after at_offer_adopt().
+ * Notifies that the session has started, and of the providers. A provider whose former session
+ * ended during the start is offered again: there was no place for it, or the first offer found this
+ * session not started. at_offer() handles providers that register after at_offer_adopt().
  */
-void at_offer_tell(struct at_session *s)
+void at_offer_rest(struct at_session *s)
 {
 	struct at_walk walk = { .caller = &s->owner, .patterns = s->providers };
 	struct at_provider *p;
 
 	lockdep_assert_held(&s->request_lock);
-	if (!at_notify_wanted(ASYNCTRACE_NOTIFICATION_KINDS_STARTED))
-		return;
 	spin_lock(&at_lock);
 	at_notify_started(s, NULL, 0);
 	spin_unlock(&at_lock);
@@ -467,8 +482,12 @@ void at_offer_tell(struct at_session *s)
 		spin_lock(&at_lock);
 		m = p->member;
 		err = m ? -EBUSY : p->refused;
-		if (err && !(m && m->session == s) && !p->dead && !at_session_had(s, p))
-			at_notify_started(s, p, err);
+		if (!(m && m->session == s) && !p->dead && !at_session_had(s, p)) {
+			if (err)
+				at_notify_started(s, p, err);
+			else if (p->offer)
+				at_offer_later(p);
+		}
 		spin_unlock(&at_lock);
 	}
 }

@@ -49,30 +49,21 @@ u64 at_memory_of(const struct at_session *s, const struct at_provider *p)
 	return at_ring_set((u64)at_ring_words(&g) * sizeof(u64));
 }
 
-/**
- * at_memory_check - check a session's rings against the memory limit, and charge for them
- * @s: the session
- * @providers: number of its providers
- * @bytes: size of the providers' rings, without the kernel's own rings
- * @extack: for the reason of a failure
- *
- * Each unprivileged user has one limit for all their sessions, and all unprivileged users
- * together have another one. On success, an unprivileged owner is charged for these rings. The
- * charge replaces the session's previous charge.
- *
- * Return: 0 or -ENOSPC.
- */
-int at_memory_check(struct at_session *s, u32 providers, u64 bytes,
-		    struct netlink_ext_ack *extack)
+/* Bytes of the kernel's own rings in a session */
+static u64 at_memory_of_kernel(const struct at_session *s)
+{
+	return s->sched ? at_ring_set((u64)at_ring_words(&s->geometry) * sizeof(u64)) : 0;
+}
+
+/* Check the size of a session's rings, and charge an unprivileged owner for them. */
+static int at_memory_take(struct at_session *s, u32 providers, u64 bytes,
+			  struct netlink_ext_ack *extack)
 {
 	u64 ring = (u64)at_ring_words(&s->geometry) * sizeof(u64);
 	u64 limit = at_memory_limit(s->owner.privileged);
-	u32 sets = providers;
+	u32 sets = providers + !!s->sched;
 
-	if (s->sched) {
-		bytes += at_ring_set(ring);
-		sets++;
-	}
+	bytes += at_memory_of_kernel(s);
 	if (!s->owner.privileged)
 		limit = at_charge_memory(s->charge, bytes, limit, at_memory_limit(true));
 	if (bytes <= limit)
@@ -89,6 +80,104 @@ int at_memory_check(struct at_session *s, u32 providers, u64 bytes,
 	return -ENOSPC;
 }
 
+/* Returns the bytes that all providers of a group may have in a privileged session. */
+static u64 at_group_limit(const struct at_session *s, u64 others)
+{
+	u64 limit = at_memory_limit(true);
+
+	others += at_memory_of_kernel(s);
+	return limit > others ? (limit - others) / 2 : 0;
+}
+
+/* Returns the group of users that a provider belongs to. The last one has no limit. */
+struct at_group *at_memory_group(struct at_session *s, const struct at_provider *p)
+{
+	return &s->group[at_charge_group(p->charge, AT_GROUPS)];
+}
+
+/* May all providers in the group of @p together have only a share of the session's memory? */
+static bool at_memory_shared(const struct at_session *s, const struct at_provider *p)
+{
+	return s->owner.privileged && at_charge_group(p->charge, AT_GROUPS) < AT_GROUPS;
+}
+
+/**
+ * at_memory_want - count a provider that a session can take
+ * @s: the session
+ * @p: the provider
+ * @wanted: where it is counted
+ */
+void at_memory_want(const struct at_session *s, const struct at_provider *p,
+		    struct at_wanted *wanted)
+{
+	u64 bytes = at_memory_of(s, p);
+
+	wanted->all++;
+	if (at_memory_shared(s, p)) {
+		wanted->least = wanted->least ? min(wanted->least, bytes) : bytes;
+		return;
+	}
+	wanted->sure++;
+	wanted->bytes += bytes;
+}
+
+/**
+ * at_memory_check - check the rings of a session that is about to be initialized against the
+ *	memory limit, and charge for them
+ * @s: the session
+ * @wanted: its providers
+ * @extack: for the reason of a failure
+ *
+ * Each unprivileged user has one limit for all their sessions, and all unprivileged users
+ * together have another one. On success, an unprivileged owner is charged for these rings. The
+ * charge replaces the session's previous charge.
+ *
+ * In a privileged session, providers of unprivileged users are no reason for a failure if one of
+ * them fits. Otherwise a user could prevent the session by registering many providers.
+ *
+ * Return: 0 or -ENOSPC.
+ */
+int at_memory_check(struct at_session *s, const struct at_wanted *wanted,
+		    struct netlink_ext_ack *extack)
+{
+	u64 share = at_group_limit(s, 0);
+	int err = at_memory_take(s, wanted->sure, wanted->bytes, extack);
+
+	if (err || wanted->sure || wanted->least <= share)
+		return err;
+	AT_ERR_MSG_FMT(extack, AT_MEMORY_REFUSED,
+		       "a provider needs %llu MiB, and its user may have %llu MiB: use smaller rings",
+		       wanted->least >> 20, share >> 20);
+	return -ENOSPC;
+}
+
+/**
+ * at_memory_admit - may another provider join a session by the memory limit?
+ * @s: the session
+ * @p: the provider
+ *
+ * A group of users may have half of the memory that others leave in a privileged session, so
+ * that no user can leave nothing to the others. An unprivileged owner is charged for the provider.
+ *
+ * Return: 0 or -ENOSPC.
+ */
+int at_memory_admit(struct at_session *s, const struct at_provider *p)
+{
+	u64 bytes = at_memory_of(s, p), own, all;
+	u32 providers;
+
+	lockdep_assert_held(&at_lock);
+	/* The reader takes only this lock to note that a member is done. */
+	spin_lock(&s->members_lock);
+	own = at_memory_group(s, p)->bytes;
+	all = s->holding;
+	providers = s->nr_holding;
+	spin_unlock(&s->members_lock);
+	if (at_memory_shared(s, p) && own + bytes > at_group_limit(s, all - own))
+		return -ENOSPC;
+	return at_memory_take(s, providers + 1, all + bytes, NULL);
+}
+
 /**
  * at_memory_settle - charge the owner of a session for no more than its members may use
  * @s: the session
@@ -102,7 +191,7 @@ void at_memory_settle(struct at_session *s)
 		return;
 	/* A session that is being initialized is charged for members that are about to join. */
 	if (!s->initializing)
-		at_memory_check(s, s->nr_holding, s->holding, NULL);
+		at_memory_take(s, s->nr_holding, s->holding, NULL);
 }
 
 /* Take back what at_memory_check() has charged for a session that was not initialized after all. */
@@ -115,13 +204,15 @@ void at_memory_uncharge(struct at_session *s)
 /**
  * at_memory_make_room - free the rings of one ended provider, unread
  * @s: a session
+ * @p: the provider that needs room
  *
- * Works only in a circular session without a consumer. Takes the first member of @s->gone, which
- * usually has been gone longest. The member's unread records count as overwritten.
+ * Works only in a circular session without a consumer. Takes a provider of the same group of users
+ * if there is one; usually it has been gone longest. Only a user with CAP_SYS_RESOURCE also takes
+ * the room of others. The member's unread records count as overwritten.
  *
  * Return: true if there was such a member.
  */
-bool at_memory_make_room(struct at_session *s)
+bool at_memory_make_room(struct at_session *s, const struct at_provider *p)
 {
 	struct at_member *m;
 
@@ -129,7 +220,9 @@ bool at_memory_make_room(struct at_session *s)
 	if (s->mode != ASYNCTRACE_MODE_CIRCULAR || s->consumer)
 		return false;
 	spin_lock(&s->members_lock);
-	m = list_first_entry_or_null(&s->gone, struct at_member, ended_node);
+	m = list_first_entry_or_null(&at_memory_group(s, p)->gone, struct at_member, group_node);
+	if (!m && !at_memory_shared(s, p))
+		m = list_first_entry_or_null(&s->gone, struct at_member, ended_node);
 	spin_unlock(&s->members_lock);
 	if (!m)
 		return false;

@@ -58,8 +58,9 @@ static void at_member_count(struct at_member *m)
 
 	spin_lock(&s->members_lock);
 	m->bytes = bytes;
+	m->group->bytes += bytes;
 	s->nr_holding++;
-	s->holding += m->bytes;
+	s->holding += bytes;
 	spin_unlock(&s->members_lock);
 }
 
@@ -69,8 +70,10 @@ void at_member_uncount(struct at_member *m)
 	struct at_session *s = m->session;
 
 	lockdep_assert_held(&s->members_lock);
+	list_del_init(&m->group_node);
 	s->nr_holding--;
 	s->holding -= m->bytes;
+	m->group->bytes -= m->bytes;
 	m->bytes = 0;
 }
 
@@ -158,6 +161,8 @@ void at_member_add(struct at_member *m, struct at_session *s, struct at_provider
 		at_sharer_join(&m->sharer, &s->ks->sharing);
 	kref_init(&m->ref);
 	INIT_LIST_HEAD(&m->ended_node);
+	INIT_LIST_HEAD(&m->group_node);
+	m->group = at_memory_group(s, p);
 	m->session = s;
 	m->provider = p;
 	m->late = late;
@@ -352,6 +357,7 @@ void at_member_free(struct at_member *m)
 	spin_lock(&at_lock);
 	list_del_init(&m->of_provider);
 	list_del_init(&m->ended_node);
+	list_del_init(&m->group_node);
 	spin_unlock(&at_lock);
 	at_names_put(m->names);
 	at_rings_put(m->rings);

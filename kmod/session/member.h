@@ -13,6 +13,7 @@
 #include "ring/cursor.h"
 #include "ring/share.h"
 
+struct at_group;
 struct at_names;
 struct at_provider;
 struct at_range;
@@ -86,6 +87,8 @@ struct at_member_reading {
  * @kept: @reading of the session's consumer, while a snapshot is read
  * @of_provider: in the provider's list until the member is removed; under at_lock
  * @ended_node: in at_session.gone or at_session.finished
+ * @group: group of users that the provider belongs to
+ * @group_node: in the group's list; under the session's members_lock
  * @dropped: records dropped on behalf of the member's tasks, as already added to the
  *	session's sums
  * @quiet: the member has left and has no task any more, and @grace began after that;
@@ -129,6 +132,8 @@ struct at_member {
 	struct at_member_reading kept;
 	struct list_head of_provider;
 	struct list_head ended_node;
+	struct at_group *group;
+	struct list_head group_node;
 	u64 dropped[AT_KRINGS];
 	bool quiet;
 	unsigned long grace;

@@ -48,36 +48,34 @@ void at_prepared_free(struct at_prepared *prep)
 	at_task_names_free(prep->names);
 }
 
-/* Count the providers that a session can take, and the bytes of their rings. */
-static u32 at_prepare_count(const struct at_session *s, bool start, u64 *bytes)
+/* Count the providers that a session can take. */
+static struct at_wanted at_prepare_count(const struct at_session *s, bool start)
 {
 	struct at_walk walk = { .caller = &s->owner, .patterns = s->providers };
+	struct at_wanted wanted = {};
 	struct at_provider *p;
-	u32 wanted = 0;
 	bool free;
 
-	*bytes = 0;
 	while ((p = at_walk_next(&walk))) {
 		if (!at_filter_wants(s->filter, p))
 			continue;
 		spin_lock(&at_lock);
 		free = at_offer_free(s, p, start);
 		spin_unlock(&at_lock);
-		wanted += free;
-		*bytes += free ? at_memory_of(s, p) : 0;
+		if (free)
+			at_memory_want(s, p, &wanted);
 	}
 	return wanted;
 }
 
-/* May the session have the rings of all providers that it can take? */
+/* May the session have rings for the providers that it can take? */
 static int at_prepare_check(struct at_session *s, struct netlink_ext_ack *extack)
 {
-	u64 bytes;
-	u32 wanted = at_prepare_count(s, false, &bytes);
+	struct at_wanted wanted = at_prepare_count(s, false);
 	int err;
 
 	spin_lock(&at_lock);
-	err = at_memory_check(s, wanted, bytes, extack);
+	err = at_memory_check(s, &wanted, extack);
 	spin_unlock(&at_lock);
 	return err;
 }
@@ -105,10 +103,9 @@ static int at_prepare_sched(struct at_session *s, struct at_prepared *prep)
 void at_prepare_members(struct at_session *s, struct at_prepared *prep, bool start)
 {
 	u32 i, wanted;
-	u64 bytes;
 
 	for (i = 0; i < AT_PREPARE_ROUNDS; i++) {
-		wanted = at_prepare_count(s, start, &bytes);
+		wanted = at_prepare_count(s, start).all;
 		if (wanted <= prep->nr)
 			break;
 		while (prep->nr < wanted && !prep->failed) {

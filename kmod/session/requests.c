@@ -329,7 +329,7 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 			spin_lock(&at_lock);
 			at_session_run(s, args);
 			spin_unlock(&at_lock);
-			at_offer_tell(s);
+			at_offer_rest(s);
 			at_session_poll(s);
 		}
 		mutex_unlock(&s->request_lock);

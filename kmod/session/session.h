@@ -15,6 +15,7 @@
 #include "base/quiesce.h"
 #include "control/control.h"
 #include "ring/geometry.h"
+#include "session/budget.h"
 #include "session/ended.h"
 
 struct at_buffers;
@@ -121,6 +122,7 @@ struct at_reader {
  * @nr_members: number of members added so far
  * @nr_holding: number of members that are not done, see struct at_member
  * @holding: size of the rings of members that are not done, bytes
+ * @group: groups of users; the last one is that of users with CAP_SYS_RESOURCE
  * @gone: members whose provider is gone, but whose rings have not been freed
  * @finished: members that are done and not removed
  * @ended: accounting totals of members that are done
@@ -193,6 +195,7 @@ struct at_session {
 	u64 nr_members;
 	u32 nr_holding;
 	u64 holding;
+	struct at_group group[AT_GROUPS + 1];
 	struct list_head gone;
 	struct list_head finished;
 	struct at_ended ended;
