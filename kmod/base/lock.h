@@ -34,6 +34,10 @@
  *                          because a user's process may run out of CPU quota. at_lock may be
  *                          taken under it.
  *
+ * Generic netlink holds its own cb_lock for reading during a request. So a request that waits for
+ * its user's memory cgroup delays a module that registers a netlink family, and requests that
+ * begin while this module waits.
+ *
  * A user must not choose for how long at_lock is held. So no memory is charged, no names are
  * compared with the patterns of several sessions or providers, no threads or processes are
  * visited, and no readers of a descriptor are woken under it. A loop over members or providers
