@@ -64,8 +64,9 @@ struct at_account {
  * @unlimited: the object's creator has CAP_SYS_RESOURCE
  * @memory: bytes of ring memory that the object, a session, may take
  * @nr: number of accounts
- * @top: index of the account of the owner of the outermost user namespace that counts, who may act
- *	as any user inside; or of the object's user
+ * @top: index of the account of the user who answers for the object: the owner of the outermost
+ *	user namespace that was not created by root, who may act as any user inside. If there is no
+ *	such namespace, the object's user
  * @account: the accounts
  */
 struct at_charge {

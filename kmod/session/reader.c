@@ -254,8 +254,9 @@ static ssize_t at_tell_strings(struct at_session *s, struct at_member *m,
 		if (err)
 			return err;
 		/*
-		 * Words written after a clear are ordered after the new generation, and
-		 * the generation after the copy of the names. Pairs with the
+		 * A clear first keeps a copy of the names in @m->names, then stores the new
+		 * generation, and words are written after that. This barrier keeps the order for
+		 * the reads of the words above and of the generation below. Pairs with the
 		 * store-release and the barrier in at_provider_clear_names().
 		 */
 		smp_rmb();

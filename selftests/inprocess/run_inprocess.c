@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions of the in-process back end: traces of this process, which run.h's functions read
+ * The functions of run.h for sessions of the in-process back end, which are traces of this process
  */
 #include <pthread.h>
 #include <sys/rseq.h>

@@ -126,7 +126,10 @@ static void asynchronous(unsigned long rounds)
 	pthread_t th[4];
 
 	LIFE_NEED(!uses_fallback());
-	/* On a slow machine, threads fill the rings before they are cancelled. */
+	/*
+	 * The records of all rounds stay in the rings. Slow cancellations let the threads of each
+	 * round write more of them, and the rings may become full.
+	 */
 	life->may_drop = true;
 	while (rounds--) {
 		running = 0;

@@ -66,7 +66,7 @@ static struct asynctrace_clock_pair base_pair(const struct at_window *w,
 	at_clock_pair_now(w->area, &later);
 	ticks = later.ticks - now->ticks;
 	ns = later.boottime - now->boottime;
-	/* Go back as far as the counter and the clock allow, an hour at most. */
+	/* Go back by about an hour, or by less if the counter or the clock began later. */
 	for (uint64_t n = 3600000000000ull / AT_MEASURE_NS; n; n /= 2) {
 		if (n > now->ticks / ticks || n > now->boottime / ns)
 			continue;
