@@ -99,6 +99,8 @@ trace_end() {
 }
 
 attack() { # ATTACK hostile|ordinary
+	# prepared() looks for this file, maybe before the subshell runs.
+	: > ready.$1
 	(
 		echo $BASHPID > $group/attackers/$1/cgroup.procs
 		exec ./attack $1 $2 ${counts[$1]}
