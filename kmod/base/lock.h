@@ -17,7 +17,7 @@
  *                          other users.
  *       at_range.rings_lock  rings of a range of a provider's mapping
  *       at_session.members_lock  the list of members, the bytes their rings may take, and the
- *                                sums over ended members
+ *                                sums over each user's and over ended members
  *       at_session.clear_lock    how far each ring was read, and cleared by a start
  *       at_clock_log.pairs_lock  pairs of clock readings
  *       at_quota_lock        accounts of users

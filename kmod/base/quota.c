@@ -8,11 +8,8 @@
 #include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/hashtable.h>
-#include <linux/jhash.h>
 #include <linux/moduleparam.h>
 #include <linux/netlink.h>
-#include <linux/once.h>
-#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/user_namespace.h>
@@ -288,23 +285,16 @@ void at_charge_free(struct at_charge *c)
 }
 
 /**
- * at_charge_group - find the group of users that answers for an object
+ * at_charge_user - find the user who answers for an object
  * @c: charge of the object
- * @groups: number of groups
  *
- * Users are distributed over the groups at random, differently after each load of the module. The
- * user who answers for an object is the same as in at_charge_backlog().
+ * The user is the one whose backlog at_charge_backlog() returns.
  *
- * Return: the group's number, from 0 on; @groups if the object's creator has CAP_SYS_RESOURCE.
+ * Return: the user; INVALID_UID if the object's creator has CAP_SYS_RESOURCE.
  */
-u32 at_charge_group(const struct at_charge *c, u32 groups)
+kuid_t at_charge_user(const struct at_charge *c)
 {
-	static u32 seed;
-
-	if (c->unlimited)
-		return groups;
-	get_random_once(&seed, sizeof(seed));
-	return jhash_1word(__kuid_val(c->account[c->top]->uid), seed) % groups;
+	return c->unlimited ? INVALID_UID : c->account[c->top]->uid;
 }
 
 /**

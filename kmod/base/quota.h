@@ -32,7 +32,7 @@ struct at_charge *at_charge_new(kuid_t uid, const struct user_namespace *ns,
 				enum at_thing thing);
 bool at_charge_crowded(const struct at_charge *c);
 void at_charge_free(struct at_charge *c);
-u32 at_charge_group(const struct at_charge *c, u32 groups);
+kuid_t at_charge_user(const struct at_charge *c);
 struct at_backlog *at_charge_backlog(const struct at_charge *c);
 void at_backlog_get(struct at_backlog *b);
 void at_backlog_put(struct at_backlog *b);

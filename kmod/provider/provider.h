@@ -78,8 +78,8 @@ struct vm_area_struct;
  *	session and its threads were taken out of the table; under at_lock
  * @looked: in @first only: last round of at_tasks_add_once() that covered the threads of the
  *	process; under at_lock
- * @refused: error of the last session that wanted the provider and could not take it;
- *	under at_lock
+ * @refused: result of the last attempt to join a session, an errno or 0; under at_lock
+ * @refused_by: id of that session; under at_lock
  * @vacant: node in at_vacant, or in a user's backlog: the session has ended, and other sessions
  *	may take the provider; under at_lock
  * @offer: number of the last offer by at_offer_later(), which ends earlier offers; 0: none yet;
@@ -139,6 +139,7 @@ struct at_provider {
 	u64 left;
 	u64 looked;
 	int refused;
+	u32 refused_by;
 	struct list_head vacant;
 	u64 offer;
 	struct xarray slots;

@@ -32,6 +32,9 @@
 #include "session/places.h"
 #include "session/session.h"
 
+/* Ended providers whose rings may be freed to make room for one provider */
+#define AT_FREED_MAX	4096
+
 /*
  * Providers whose session has ended, and that have not been offered to privileged sessions; under
  * at_lock
@@ -71,22 +74,29 @@ static void at_offer_take_away(struct at_provider *p)
 /*
  * Add a provider to a session if the memory limit allows it. @m: from at_member_new();
  * NULL if there was no memory. On failure @m stays with the caller. If room must be made, each
- * call frees the rings of one ended provider and returns -EAGAIN: the caller releases at_lock
- * and tries again.
+ * call frees the rings of one ended provider, increments *@freed and returns -EAGAIN: the caller
+ * releases at_lock and tries again.
  */
 static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_member *m,
-			 bool late)
+			 bool late, u32 *freed)
 {
 	int err = -ENOMEM;
+	bool counted;
 
 	if (m) {
 		err = at_memory_admit(s, p);
-		if (err && at_memory_make_room(s, p))
+		/* The limit ends the loop if other providers take the room that is made. */
+		if (err && *freed < AT_FREED_MAX && at_memory_make_room(s, p)) {
+			++*freed;
 			return -EAGAIN;
+		}
 	}
+	/* The session counts a provider once, even if it is offered several times. */
+	counted = p->refused && p->refused_by == s->id;
 	p->refused = err;
+	p->refused_by = s->id;
 	if (err) {
-		s->nr_refused++;
+		s->nr_refused += !counted;
 		return err;
 	}
 	if (p->member)
@@ -113,12 +123,15 @@ static bool at_offer_open(const struct at_session *s, bool running)
  * @privileged: ask the privileged sessions; otherwise the others
  * @id: id of the next session to ask
  * @since: see at_offer_may()
+ * @start: a privileged session may take the provider from an unprivileged one, see
+ *	at_offer_free()
  * @offer: number of the offer, see struct at_provider
  */
 struct at_asked {
 	bool privileged;
 	u32 id;
 	u32 since;
+	bool start;
 	u64 offer;
 };
 
@@ -218,26 +231,34 @@ static bool at_offer_may(const struct at_session *s, u32 since)
 /*
  * Offer a provider to a session that wants it. Called without locks.
  *
- * The offer has no effect if the session cannot take providers yet, or if another session has
+ * The offer has no effect if the session cannot take providers yet, or if another session keeps
  * @p. In the first case, the session's next start or initialization finds @p. In the second
  * case, at_offer_later() offers @p again when the other session has ended.
  */
 static void at_offer_to(struct at_session *s, struct at_provider *p, const struct at_asked *asked)
 {
-	const bool free = !READ_ONCE(p->member) && at_offer_may(s, asked->since);
-	struct at_member *m = free ? at_member_new(s) : NULL;
-	bool runs, take;
+	struct at_member *m = NULL;
+	bool free, runs, take;
+	u32 freed = 0;
 	int err = 0;
 
+	spin_lock(&at_lock);
+	free = at_offer_free(s, p, asked->start) && at_offer_may(s, asked->since);
+	spin_unlock(&at_lock);
+	if (free)
+		m = at_member_new(s);
 	do {
 		spin_lock(&at_lock);
 		runs = at_offer_open(s, true);
 		take = at_offer_lasts(p, asked->offer) && at_offer_may(s, asked->since) &&
 		       at_offer_open(s, runs) && !at_session_had(s, p);
-		if (take && runs && p->member && p->member->session != s)
-			at_notify_started(s, p, -EBUSY);
-		take &= free && !p->member;
-		err = take ? at_offer_take(s, p, m, runs) : 0;
+		if (take && !at_offer_free(s, p, asked->start)) {
+			if (runs && p->member->session != s)
+				at_notify_started(s, p, -EBUSY);
+			take = false;
+		}
+		take &= free && !(s->sure_first && at_memory_shared(s, p));
+		err = take ? at_offer_take(s, p, m, runs, &freed) : 0;
 		if (take && runs && err != -EAGAIN)
 			at_offer_late(s, p, m, err);
 		spin_unlock(&at_lock);
@@ -253,7 +274,7 @@ static void at_offer_to(struct at_session *s, struct at_provider *p, const struc
  */
 static void at_offer_running(struct at_provider *p, bool privileged, u64 offer)
 {
-	struct at_asked asked = { .privileged = privileged, .offer = offer };
+	struct at_asked asked = { .privileged = privileged, .start = privileged, .offer = offer };
 	struct at_session *s;
 
 	while (at_offer_lasts(p, offer) && (s = at_offer_next(p, &asked))) {
@@ -374,13 +395,11 @@ static void at_offer_fn(struct work_struct *work)
 		spin_unlock(&at_lock);
 		if (!p)
 			break;
-		if (!READ_ONCE(p->member)) {
-			at_offer_running(p, true, offer);
-			spin_lock(&at_lock);
-			if (at_offer_lasts(p, offer))
-				at_offer_user(p);
-			spin_unlock(&at_lock);
-		}
+		at_offer_running(p, true, offer);
+		spin_lock(&at_lock);
+		if (at_offer_lasts(p, offer))
+			at_offer_user(p);
+		spin_unlock(&at_lock);
 		at_provider_put(p);
 		cond_resched();
 	} while (true);
@@ -404,90 +423,146 @@ void at_offer_later(struct at_provider *p)
 	queue_work(at_wq, &at_offer_work);
 }
 
-/*
- * Take a provider when a session is initialized or started. If there is no place because the
- * provider was not free when the places were allocated, do nothing: at_offer_rest() handles it.
- */
+/* Take a provider that a session wants when it is initialized or started. */
 static int at_offer_adopt_one(struct at_session *s, struct at_provider *p, struct at_member *m,
-			      const struct at_prepared *prep, bool start)
+			      bool start)
 {
-	lockdep_assert_held(&at_lock);
-	if (!at_offer_free(s, p, start))
-		return -EBUSY;
-	if (m || prep->failed)
-		return at_offer_take(s, p, m, false);
-	p->refused = 0;
-	return -ENOMEM;
+	u32 freed = 0;
+	int err;
+
+	do {
+		spin_lock(&at_lock);
+		/* Forget an earlier refusal by this session: the provider may be free later. */
+		if (p->refused_by == s->id)
+			p->refused = 0;
+		err = at_offer_free(s, p, start) ? at_offer_take(s, p, m, false, &freed) : -EBUSY;
+		spin_unlock(&at_lock);
+		cond_resched();
+	} while (err == -EAGAIN);
+	return err;
+}
+
+/*
+ * Take the free providers that a session wants: those that may take only a share of its memory, or
+ * the others. See at_offer_adopt().
+ */
+static bool at_offer_adopt_some(struct at_session *s, struct at_prepared *prep, bool start,
+				bool last, bool shared)
+{
+	struct at_walk walk = { .caller = &s->owner, .patterns = s->providers };
+	struct at_provider *p;
+	bool enough = true;
+
+	while ((p = at_walk_next(&walk))) {
+		struct at_member *m;
+
+		if (at_memory_shared(s, p) != shared || !at_filter_wants(s->filter, p))
+			continue;
+		m = at_prepared_take(prep);
+		if (!m && !prep->failed && !last) {
+			spin_lock(&at_lock);
+			enough &= !at_offer_free(s, p, start);
+			spin_unlock(&at_lock);
+		} else if (at_offer_adopt_one(s, p, m, start) && m) {
+			at_prepared_put(prep, m);
+		}
+	}
+	return enough;
 }
 
 /**
  * at_offer_adopt - take the free providers that a session wants
  * @s: a session that has been initialized, or is about to be started
- * @prep: places for the providers, as many as there was memory for
+ * @prep: places for the providers
  * @start: @s is about to be started, see at_offer_free()
+ * @last: refuse providers for which there is no place
  *
  * Providers that were refused before are tried again. The session's request_lock is held, so
  * its state does not change.
+ *
+ * In a privileged session, providers that may take only their user's share come after the others.
+ * at_memory_check() has found room for the others when the session was initialized.
+ *
+ * Return: false if there was no place for a provider, because more of them have become free since
+ * at_prepare_members(). The caller prepares more places and calls again.
  */
-void at_offer_adopt(struct at_session *s, struct at_prepared *prep, bool start)
+bool at_offer_adopt(struct at_session *s, struct at_prepared *prep, bool start, bool last)
 {
-	struct at_walk walk = { .caller = &s->owner, .patterns = s->providers };
-	struct at_provider *p;
-
 	lockdep_assert_held(&s->request_lock);
 	spin_lock(&at_lock);
 	s->nr_refused = 0;
 	spin_unlock(&at_lock);
-	while ((p = at_walk_next(&walk))) {
-		struct at_member *m;
-		int err;
-
-		if (!at_filter_wants(s->filter, p))
-			continue;
-		m = at_prepared_take(prep);
-		do {
-			spin_lock(&at_lock);
-			err = at_offer_adopt_one(s, p, m, prep, start);
-			spin_unlock(&at_lock);
-			cond_resched();
-		} while (err == -EAGAIN);
-		if (err && m)
-			at_prepared_put(prep, m);
-	}
+	if (!at_offer_adopt_some(s, prep, start, last, false))
+		return false;
+	if (!s->owner.privileged)
+		return true;
+	spin_lock(&at_lock);
+	s->sure_first = false;
+	spin_unlock(&at_lock);
+	return at_offer_adopt_some(s, prep, start, last, true);
 }
 
 /**
- * at_offer_rest - handle wanted providers that a session did not get when it was started
- * @s: the session, its request_lock held since at_offer_adopt()
- *
- * Notifies that the session has started, and of the providers. A provider whose former session
- * ended during the start is offered again: there was no place for it, or the first offer found this
- * session not started. at_offer() handles providers that register after at_offer_adopt().
+ * at_offer_started - notify that a session has started
+ * @s: the session, its request_lock held
  */
-void at_offer_rest(struct at_session *s)
+void at_offer_started(struct at_session *s)
 {
-	struct at_walk walk = { .caller = &s->owner, .patterns = s->providers };
-	struct at_provider *p;
-
 	lockdep_assert_held(&s->request_lock);
 	spin_lock(&at_lock);
 	at_notify_started(s, NULL, 0);
 	spin_unlock(&at_lock);
-	while ((p = at_walk_next(&walk))) {
-		const struct at_member *m;
-		int err;
+}
 
+/*
+ * Handle a wanted provider after a start of the session. Returns true if the session has not got it
+ * and should try again: an unprivileged session has it, or other sessions have refused it since.
+ */
+static bool at_offer_missed(struct at_session *s, struct at_provider *p, u32 run)
+{
+	const struct at_member *m = p->member;
+
+	lockdep_assert_held(&at_lock);
+	if (!at_session_runs(s) || s->run != run || p->dead || at_session_had(s, p))
+		return false;
+	if (!m && p->refused && p->refused_by == s->id)
+		at_notify_started(s, p, p->refused);
+	else if (!m && p->offer)
+		at_offer_later(p);
+	else if (m && m->session != s && !at_offer_free(s, p, true))
+		at_notify_started(s, p, -EBUSY);
+	else
+		return m ? m->session != s : p->refused;
+	return false;
+}
+
+/**
+ * at_offer_rest - handle wanted providers that a session did not get when it was started
+ * @s: the session, with a reference
+ * @run: generation of the start; the work ends if the session is stopped
+ *
+ * Notifies of providers that were refused or that other sessions have. A provider whose former
+ * session ended between at_offer_adopt() and the start is offered again, because that offer found
+ * @s not started. If an unprivileged session has got such a provider meanwhile, a privileged @s
+ * takes it. at_offer() handles providers that register after at_offer_adopt().
+ *
+ * Called without locks, because it may allocate memory.
+ */
+void at_offer_rest(struct at_session *s, u32 run)
+{
+	struct at_walk walk = { .caller = &s->owner, .patterns = s->providers };
+	struct at_asked asked = { .start = true };
+	struct at_provider *p;
+	bool take;
+
+	while ((p = at_walk_next(&walk))) {
 		if (!at_filter_wants(s->filter, p))
 			continue;
 		spin_lock(&at_lock);
-		m = p->member;
-		err = m ? -EBUSY : p->refused;
-		if (!(m && m->session == s) && !p->dead && !at_session_had(s, p)) {
-			if (err)
-				at_notify_started(s, p, err);
-			else if (p->offer)
-				at_offer_later(p);
-		}
+		take = at_offer_missed(s, p, run);
+		asked.offer = p->offer;
 		spin_unlock(&at_lock);
+		if (take)
+			at_offer_to(s, p, &asked);
 	}
 }

@@ -13,6 +13,7 @@
 #include "session/filter.h"
 #include "session/member.h"
 #include "session/session.h"
+#include "session/users.h"
 
 /* Error message on kernels that do not support formatted messages */
 #define AT_MEMORY_REFUSED \
@@ -80,8 +81,8 @@ static int at_memory_take(struct at_session *s, u32 providers, u64 bytes,
 	return -ENOSPC;
 }
 
-/* Returns the bytes that all providers of a group may have in a privileged session. */
-static u64 at_group_limit(const struct at_session *s, u64 others)
+/* Returns the bytes that the providers of a user may have in a privileged session. */
+static u64 at_memory_share(const struct at_session *s, u64 others)
 {
 	u64 limit = at_memory_limit(true);
 
@@ -89,16 +90,10 @@ static u64 at_group_limit(const struct at_session *s, u64 others)
 	return limit > others ? (limit - others) / 2 : 0;
 }
 
-/* Returns the group of users that a provider belongs to. The last one has no limit. */
-struct at_group *at_memory_group(struct at_session *s, const struct at_provider *p)
+/* Must a provider share the session's memory with providers of other users? */
+bool at_memory_shared(const struct at_session *s, const struct at_provider *p)
 {
-	return &s->group[at_charge_group(p->charge, AT_GROUPS)];
-}
-
-/* May all providers in the group of @p together have only a share of the session's memory? */
-static bool at_memory_shared(const struct at_session *s, const struct at_provider *p)
-{
-	return s->owner.privileged && at_charge_group(p->charge, AT_GROUPS) < AT_GROUPS;
+	return s->owner.privileged && at_charge_user(p->charge).val != INVALID_UID.val;
 }
 
 /**
@@ -110,15 +105,11 @@ static bool at_memory_shared(const struct at_session *s, const struct at_provide
 void at_memory_want(const struct at_session *s, const struct at_provider *p,
 		    struct at_wanted *wanted)
 {
-	u64 bytes = at_memory_of(s, p);
-
 	wanted->all++;
-	if (at_memory_shared(s, p)) {
-		wanted->least = wanted->least ? min(wanted->least, bytes) : bytes;
+	if (at_memory_shared(s, p))
 		return;
-	}
 	wanted->sure++;
-	wanted->bytes += bytes;
+	wanted->bytes += at_memory_of(s, p);
 }
 
 /**
@@ -132,23 +123,15 @@ void at_memory_want(const struct at_session *s, const struct at_provider *p,
  * together have another one. On success, an unprivileged owner is charged for these rings. The
  * charge replaces the session's previous charge.
  *
- * In a privileged session, providers of unprivileged users are no reason for a failure if one of
- * them fits. Otherwise a user could prevent the session by registering many providers.
+ * In a privileged session, only providers of users with CAP_SYS_RESOURCE count. Otherwise a user
+ * could prevent the session by registering many providers.
  *
  * Return: 0 or -ENOSPC.
  */
 int at_memory_check(struct at_session *s, const struct at_wanted *wanted,
 		    struct netlink_ext_ack *extack)
 {
-	u64 share = at_group_limit(s, 0);
-	int err = at_memory_take(s, wanted->sure, wanted->bytes, extack);
-
-	if (err || wanted->sure || wanted->least <= share)
-		return err;
-	AT_ERR_MSG_FMT(extack, AT_MEMORY_REFUSED,
-		       "a provider needs %llu MiB, and its user may have %llu MiB: use smaller rings",
-		       wanted->least >> 20, share >> 20);
-	return -ENOSPC;
+	return at_memory_take(s, wanted->sure, wanted->bytes, extack);
 }
 
 /**
@@ -156,24 +139,27 @@ int at_memory_check(struct at_session *s, const struct at_wanted *wanted,
  * @s: the session
  * @p: the provider
  *
- * A group of users may have half of the memory that others leave in a privileged session, so
- * that no user can leave nothing to the others. An unprivileged owner is charged for the provider.
+ * In a privileged session, a user without CAP_SYS_RESOURCE may have half of the memory that others
+ * leave, so that no user can leave nothing to the others. An unprivileged owner is charged for the
+ * provider.
  *
  * Return: 0 or -ENOSPC.
  */
 int at_memory_admit(struct at_session *s, const struct at_provider *p)
 {
 	u64 bytes = at_memory_of(s, p), own, all;
+	const struct at_user_sum *user;
 	u32 providers;
 
 	lockdep_assert_held(&at_lock);
 	/* The reader takes only this lock to note that a member is done. */
 	spin_lock(&s->members_lock);
-	own = at_memory_group(s, p)->bytes;
+	user = at_user_find(s, at_charge_user(p->charge));
+	own = user ? user->bytes : 0;
 	all = s->holding;
 	providers = s->nr_holding;
 	spin_unlock(&s->members_lock);
-	if (at_memory_shared(s, p) && own + bytes > at_group_limit(s, all - own))
+	if (at_memory_shared(s, p) && own + bytes > at_memory_share(s, all - own))
 		return -ENOSPC;
 	return at_memory_take(s, providers + 1, all + bytes, NULL);
 }
@@ -201,28 +187,53 @@ void at_memory_uncharge(struct at_session *s)
 		at_charge_memory(s->charge, 0, U64_MAX, U64_MAX);
 }
 
+/*
+ * Returns the member whose rings are to be freed for a provider whose rings have @bytes; NULL if
+ * there is none, or if all gone members together have too little. @limit: bytes that all rings of
+ * the session may have.
+ */
+static struct at_member *at_memory_victim(struct at_session *s, const struct at_provider *p,
+					  u64 bytes, u64 limit)
+{
+	struct at_user_sum *user = at_user_find(s, at_charge_user(p->charge));
+	const u64 own = user ? user->bytes : 0;
+	struct at_member *m = NULL;
+
+	if (user)
+		m = list_first_entry_or_null(&user->gone, struct at_member, user_node);
+	if (at_memory_shared(s, p))
+		return m && own - user->gone_bytes + bytes <= at_memory_share(s, s->holding - own) ?
+		       m : NULL;
+	if (s->holding - s->holding_gone + bytes + at_memory_of_kernel(s) > limit)
+		return NULL;
+	return m ?: list_first_entry_or_null(&s->gone, struct at_member, ended_node);
+}
+
 /**
  * at_memory_make_room - free the rings of one ended provider, unread
  * @s: a session
  * @p: the provider that needs room
  *
- * Works only in a circular session without a consumer. Takes a provider of the same group of users
- * if there is one; usually it has been gone longest. Only a user with CAP_SYS_RESOURCE also takes
- * the room of others. The member's unread records count as overwritten.
+ * Works only in a circular session without a consumer. Takes a provider of the same user if there
+ * is one; usually it has been gone longest. In a privileged session, only a user with
+ * CAP_SYS_RESOURCE also takes the room of others. The member's unread records count as overwritten.
  *
  * Return: true if there was such a member.
  */
 bool at_memory_make_room(struct at_session *s, const struct at_provider *p)
 {
+	const u64 bytes = at_memory_of(s, p);
+	u64 limit = at_memory_limit(s->owner.privileged);
 	struct at_member *m;
 
 	lockdep_assert_held(&at_lock);
 	if (s->mode != ASYNCTRACE_MODE_CIRCULAR || s->consumer)
 		return false;
+	/* This charges nothing, but returns what the user's other sessions leave. */
+	if (!s->owner.privileged)
+		limit = at_charge_memory(s->charge, U64_MAX, limit, at_memory_limit(true));
 	spin_lock(&s->members_lock);
-	m = list_first_entry_or_null(&at_memory_group(s, p)->gone, struct at_member, group_node);
-	if (!m && !at_memory_shared(s, p))
-		m = list_first_entry_or_null(&s->gone, struct at_member, ended_node);
+	m = at_memory_victim(s, p, bytes, limit);
 	spin_unlock(&s->members_lock);
 	if (!m)
 		return false;

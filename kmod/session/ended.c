@@ -138,7 +138,7 @@ static struct at_rings *at_member_finish(struct at_member *m)
 	spin_lock(&s->members_lock);
 	WRITE_ONCE(m->rings, NULL);
 	WRITE_ONCE(m->done, true);
-	at_member_uncount(m);
+	at_user_remove(m);
 	list_move_tail(&m->ended_node, &s->finished);
 	s->ended.providers++;
 	s->ended.committed += sum.committed;
@@ -165,7 +165,7 @@ static void at_member_make_room(struct at_session *s, struct at_member *m)
 	u32 n = 0;
 
 	spin_lock(&s->members_lock);
-	list_for_each_entry(old, &m->group->gone, group_node) {
+	list_for_each_entry(old, &m->user->gone, user_node) {
 		if (n++ == AT_ROOM_LOOKS)
 			break;
 		if (old->provider->dead && uid_eq(old->provider->uid, m->provider->uid)) {
@@ -197,7 +197,7 @@ void at_member_gone(struct at_member *m)
 	if (!m->gone) {
 		spin_lock(&s->members_lock);
 		list_add_tail(&m->ended_node, &s->gone);
-		list_add_tail(&m->group_node, &m->group->gone);
+		at_user_gone(m);
 		spin_unlock(&s->members_lock);
 		/* Pairs with the load-acquire in at_ring_final(): stop positions are set. */
 		smp_store_release(&m->gone, true);
@@ -381,11 +381,7 @@ void at_ended_soon(struct at_session *s)
 
 void at_ended_init(struct at_session *s)
 {
-	u32 i;
-
 	INIT_LIST_HEAD(&s->gone);
-	for (i = 0; i <= AT_GROUPS; i++)
-		INIT_LIST_HEAD(&s->group[i].gone);
 	INIT_LIST_HEAD(&s->finished);
 	INIT_DELAYED_WORK(&s->ended_work, at_ended_fn);
 }

@@ -12,6 +12,7 @@
 #include <linux/string.h>
 
 #include "base/quiesce.h"
+#include "base/quota.h"
 #include "control/monitor.h"
 #include "provider/old_names.h"
 #include "provider/provider.h"
@@ -24,6 +25,7 @@
 #include "session/clear.h"
 #include "session/member.h"
 #include "session/session.h"
+#include "session/users.h"
 
 /*
  * Write the wanted categories for the provider's sites. Uses the copy that the control page does
@@ -57,24 +59,8 @@ static void at_member_count(struct at_member *m)
 	u64 bytes = at_memory_of(s, m->provider);
 
 	spin_lock(&s->members_lock);
-	m->bytes = bytes;
-	m->group->bytes += bytes;
-	s->nr_holding++;
-	s->holding += bytes;
+	at_user_add(m, at_charge_user(m->provider->charge), bytes);
 	spin_unlock(&s->members_lock);
-}
-
-/* Stop counting the rings of a member that becomes done. */
-void at_member_uncount(struct at_member *m)
-{
-	struct at_session *s = m->session;
-
-	lockdep_assert_held(&s->members_lock);
-	list_del_init(&m->group_node);
-	s->nr_holding--;
-	s->holding -= m->bytes;
-	m->group->bytes -= m->bytes;
-	m->bytes = 0;
 }
 
 /*
@@ -126,8 +112,10 @@ struct at_member *at_member_new(const struct at_session *s)
 
 	lockdep_assert_not_held(&at_lock);
 	if (m) {
+		m->user = kzalloc(sizeof(*m->user), GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL |
+						    __GFP_NOWARN);
 		m->brought = at_rings_new(nr_cpu_ids, s->memcg);
-		ok = m->brought && (s->sched == ASYNCTRACE_SCHED_OFF ||
+		ok = m->user && m->brought && (s->sched == ASYNCTRACE_SCHED_OFF ||
 				    !at_sharer_init(&m->sharer));
 	}
 	set_active_memcg(old);
@@ -144,6 +132,7 @@ void at_member_drop(struct at_member *m)
 		return;
 	at_rings_put(m->brought);
 	at_sharer_destroy(&m->sharer);
+	kfree(m->user);
 	kfree(m);
 }
 
@@ -161,8 +150,7 @@ void at_member_add(struct at_member *m, struct at_session *s, struct at_provider
 		at_sharer_join(&m->sharer, &s->ks->sharing);
 	kref_init(&m->ref);
 	INIT_LIST_HEAD(&m->ended_node);
-	INIT_LIST_HEAD(&m->group_node);
-	m->group = at_memory_group(s, p);
+	INIT_LIST_HEAD(&m->user_node);
 	m->session = s;
 	m->provider = p;
 	m->late = late;
@@ -357,7 +345,11 @@ void at_member_free(struct at_member *m)
 	spin_lock(&at_lock);
 	list_del_init(&m->of_provider);
 	list_del_init(&m->ended_node);
-	list_del_init(&m->group_node);
+	if (!m->done) {
+		spin_lock(&m->session->members_lock);
+		at_user_remove(m);
+		spin_unlock(&m->session->members_lock);
+	}
 	spin_unlock(&at_lock);
 	at_names_put(m->names);
 	at_rings_put(m->rings);

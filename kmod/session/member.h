@@ -13,12 +13,12 @@
 #include "ring/cursor.h"
 #include "ring/share.h"
 
-struct at_group;
 struct at_names;
 struct at_provider;
 struct at_range;
 struct at_rings;
 struct at_session;
+struct at_user_sum;
 
 /**
  * struct at_member_reading - what the session's reader has reported of a provider
@@ -87,8 +87,9 @@ struct at_member_reading {
  * @kept: @reading of the session's consumer, while a snapshot is read
  * @of_provider: in the provider's list until the member is removed; under at_lock
  * @ended_node: in at_session.gone or at_session.finished
- * @group: group of users that the provider belongs to
- * @group_node: in the group's list; under the session's members_lock
+ * @user: sums of the user who answers for the provider; an unused structure before the member is
+ *	added; NULL: the member is done. Changed under the session's members_lock
+ * @user_node: in @user->gone; under the session's members_lock
  * @dropped: records dropped on behalf of the member's tasks, as already added to the
  *	session's sums
  * @quiet: the member has left and has no task any more, and @grace began after that;
@@ -132,8 +133,8 @@ struct at_member {
 	struct at_member_reading kept;
 	struct list_head of_provider;
 	struct list_head ended_node;
-	struct at_group *group;
-	struct list_head group_node;
+	struct at_user_sum *user;
+	struct list_head user_node;
 	u64 dropped[AT_KRINGS];
 	bool quiet;
 	unsigned long grace;
@@ -165,7 +166,6 @@ void at_member_leave(struct at_member *m);
 void at_member_free(struct at_member *m);
 void at_member_get(struct at_member *m);
 void at_member_put(struct at_member *m);
-void at_member_uncount(struct at_member *m);
 struct at_rings *at_member_rings(struct at_member *m);
 struct at_rings *at_member_hold(struct at_member *m);
 void at_member_unhold(struct at_member *m, struct at_rings *rings);

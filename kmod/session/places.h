@@ -5,7 +5,7 @@
  *
  * At the limit of a memory cgroup an allocation may block for as long as the user wants,
  * so at_lock must not be held meanwhile. With at_lock held, requests use only what was
- * allocated, and refuse a provider if nothing is left.
+ * allocated.
  */
 #ifndef AT_PLACES_H
 #define AT_PLACES_H

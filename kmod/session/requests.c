@@ -25,6 +25,9 @@
 #include "session/places.h"
 #include "session/session.h"
 
+/* Attempts to take all wanted providers while others become free */
+#define AT_ADOPT_ROUNDS	4
+
 /* Time until at_session_cleanup() tries again to lock the session, jiffies */
 #define AT_CLEANUP_DELAY	max_t(unsigned long, HZ / 100, 1)
 
@@ -171,6 +174,40 @@ static int at_session_may_init(const struct at_session *s, struct netlink_ext_ac
 	return 0;
 }
 
+/*
+ * Take the providers that the session wants, which is initialized or about to be started. Releases
+ * request_lock while it allocates memory for more of them. On failure the lock is not held.
+ */
+static int at_session_adopt(struct at_session *s, struct at_prepared *prep, bool start,
+			    int (*may)(const struct at_session *s, struct netlink_ext_ack *extack),
+			    struct netlink_ext_ack *extack)
+{
+	u32 rounds;
+	int err;
+
+	for (rounds = 1; !at_offer_adopt(s, prep, start, rounds == AT_ADOPT_ROUNDS); rounds++) {
+		mutex_unlock(&s->request_lock);
+		at_prepare_members(s, prep, start);
+		err = at_session_lock(s, extack);
+		if (err)
+			return err;
+		spin_lock(&at_lock);
+		err = may(s, extack);
+		spin_unlock(&at_lock);
+		if (err) {
+			mutex_unlock(&s->request_lock);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* Is the session still initialized, so that its initialization may go on? */
+static int at_session_may_adopt(const struct at_session *s, struct netlink_ext_ack *extack)
+{
+	return s->state == ASYNCTRACE_SESSION_STATE_INITIALIZED ? 0 : -EALREADY;
+}
+
 /**
  * at_session_init - initialize a session: allocate its memory and take providers
  * @s: a session that is ready
@@ -214,16 +251,22 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		prep.ks = NULL;
 		prep.names = NULL;
 		WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
+		s->sure_first = s->owner.privileged;
 	} else {
 		at_memory_uncharge(s);
 	}
 	spin_unlock(&at_lock);
 	if (!err) {
-		at_offer_adopt(s, &prep, false);
+		/*
+		 * The session keeps these members if another request has changed its state, or if
+		 * the caller is being killed.
+		 */
+		if (!at_session_adopt(s, &prep, false, at_session_may_adopt, NULL))
+			mutex_unlock(&s->request_lock);
 		spin_lock(&at_lock);
+		s->sure_first = false;
 		at_memory_settle(s);
 		spin_unlock(&at_lock);
-		mutex_unlock(&s->request_lock);
 	}
 	at_prepared_free(&prep);
 	return err;
@@ -295,6 +338,8 @@ static int at_session_prepare_start(struct at_session *s, struct at_prepared *pr
  *	run
  * @extack: for the reason of a failure
  *
+ * On failure, the session keeps the providers that it has taken.
+ *
  * Return: 0; -EALREADY if the session is started, -EINVAL if it is not initialized,
  * -ENOENT if it was terminated meanwhile, -EINTR, or an error of at_ksched_prepare().
  */
@@ -302,6 +347,7 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 		     struct netlink_ext_ack *extack)
 {
 	struct at_prepared prep;
+	u32 run = 0;
 	int err;
 
 	err = at_session_lock(s, extack);
@@ -324,15 +370,20 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 		if (!err && s->ks)
 			at_ksched_list(s->ks);
 		spin_unlock(&at_lock);
-		if (!err) {
-			at_offer_adopt(s, &prep, true);
-			spin_lock(&at_lock);
-			at_session_run(s, args);
-			spin_unlock(&at_lock);
-			at_offer_rest(s);
-			at_session_poll(s);
-		}
+		if (err)
+			mutex_unlock(&s->request_lock);
+		else
+			err = at_session_adopt(s, &prep, true, at_session_may_start, extack);
+	}
+	if (!err) {
+		spin_lock(&at_lock);
+		at_session_run(s, args);
+		run = s->run;
+		spin_unlock(&at_lock);
+		at_offer_started(s);
+		at_session_poll(s);
 		mutex_unlock(&s->request_lock);
+		at_offer_rest(s, run);
 	}
 	at_prepared_free(&prep);
 	return err;

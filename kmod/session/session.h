@@ -15,8 +15,8 @@
 #include "base/quiesce.h"
 #include "control/control.h"
 #include "ring/geometry.h"
-#include "session/budget.h"
 #include "session/ended.h"
+#include "session/users.h"
 
 struct at_buffers;
 struct at_charge;
@@ -122,7 +122,8 @@ struct at_reader {
  * @nr_members: number of members added so far
  * @nr_holding: number of members that are not done, see struct at_member
  * @holding: size of the rings of members that are not done, bytes
- * @group: groups of users; the last one is that of users with CAP_SYS_RESOURCE
+ * @holding_gone: size of the rings of the members in @gone, bytes
+ * @users: sums over members that are not done, by user
  * @gone: members whose provider is gone, but whose rings have not been freed
  * @finished: members that are done and not removed
  * @ended: accounting totals of members that are done
@@ -130,6 +131,8 @@ struct at_reader {
  *	under at_lock
  * @ended_work: removes members; holds a reference to the session
  * @initializing: a request is allocating what initialization needs, without a lock
+ * @sure_first: initialization is still taking the providers that need no share of a user; the
+ *	others must wait. Set only in privileged sessions
  * @stopping: providers are being stopped or removed one by one: no other provider may
  *	join
  * @beginning: at_session_run() is noting what to clear. It then opens all gates, also
@@ -195,13 +198,15 @@ struct at_session {
 	u64 nr_members;
 	u32 nr_holding;
 	u64 holding;
-	struct at_group group[AT_GROUPS + 1];
+	u64 holding_gone;
+	struct hlist_head users[AT_USERS_HASH];
 	struct list_head gone;
 	struct list_head finished;
 	struct at_ended ended;
 	bool unread;
 	struct delayed_work ended_work;
 	bool initializing;
+	bool sure_first;
 	bool stopping;
 	bool beginning;
 	u32 nr_refused;

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Shares of users in the memory of root's session
- *
- * The module assigns users to groups at random, and each group has one share. So these tests have
- * several users beside the one that fills its share, and require that one of them gets what it
- * needs. In one run of 16 million all of them are in the group of the first.
  */
 #include <errno.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -186,13 +181,13 @@ static void I18_user_takes_half_of_the_memory(void)
 	NEED(id > 0);
 	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id), 0);
 	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id), 0);
-	EXPECT(joined(id, other, OTHERS) > 0);
+	EXPECT_IS(joined(id, other, OTHERS), OTHERS);
 	taken = session_u32(id, ASYNCTRACE_A_SESSION_PROVIDERS);
 	refused = session_u32(id, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS);
 	EXPECT_IS(taken + refused, sets + 4 + OTHERS);
 	/* The greedy user's rings take half of the memory, less what others take. */
-	EXPECT((taken - joined(id, other, OTHERS)) * set(ring) <= memory.limit / 2);
-	EXPECT((taken - joined(id, other, OTHERS) + 2) * set(ring) > memory.limit / 2);
+	EXPECT((taken - OTHERS) * set(ring) <= memory.limit / 2);
+	EXPECT((taken - OTHERS + 2) * set(ring) > memory.limit / 2);
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
 	end_all(other, OTHERS);
 	end(&greedy);
@@ -221,7 +216,7 @@ static void I18_user_loses_no_records_to_others(void)
 	EXPECT_IS(kept(id, other, OTHERS), OTHERS);
 	greedy = begin(GREEDY, (struct part){ pass, ring, sets + 4 });
 	EXPECT_IS(session_u32(id, ASYNCTRACE_A_SESSION_PROVIDERS), sets + 4 + OTHERS);
-	EXPECT(kept(id, other, OTHERS) > 0);
+	EXPECT_IS(kept(id, other, OTHERS), OTHERS);
 	EXPECT_IS(kept(id, &greedy, 1), 1);
 	/* The user's last providers took the room of the first ones. */
 	NEED(!raw_ended(&nl, id, &sum));
@@ -233,26 +228,39 @@ static void I18_user_loses_no_records_to_others(void)
 	raw_nl_close(&nl);
 }
 
-/* The only provider needs more than its user's share. */
-static void session_explains_that_a_share_is_too_small(void)
+/*
+ * Root's provider needs more than half of the memory. Another user's providers register first, and
+ * the session's first pattern matches them.
+ */
+static void I18_roots_provider_comes_first(void)
 {
+	const uint32_t mode = ASYNCTRACE_MODE_ONESHOT, sched = ASYNCTRACE_SCHED_OFF;
+	const unsigned int parts = 16;
+	struct raw_provider roots;
 	struct user greedy;
+	struct nlmsghdr *nlh;
 	uint64_t ring;
 	int id;
 
 	open_root();
 	ring = ring_for(2);
-	greedy = begin(GREEDY, (struct part){ keep, ring, 1 });
-	id = session(ASYNCTRACE_MODE_ONESHOT, ring, "keep");
-	NEED(id > 0);
-	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id), -ENOSPC);
-	EXPECT(strstr(nl.text, "smaller rings"));
-	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
-	id = session(ASYNCTRACE_MODE_ONESHOT, ring / 2, "keep");
-	NEED(id > 0);
+	greedy = begin(GREEDY, (struct part){ keep, ring / parts, 2 * parts });
+	NEED(!raw_provider(&roots, "roots", ring));
+	nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_CREATE, 0);
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_NAME, "shares");
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_MODE, mode);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_SCHED, sched);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_RING_SIZE, ring);
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_PROVIDER, "keep");
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_PROVIDER, "roots");
+	NEED(!raw_nl_ask(&nl));
+	id = raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_ID);
 	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id), 0);
-	EXPECT_IS(session_u32(id, ASYNCTRACE_A_SESSION_PROVIDERS), 1);
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id), 0);
+	EXPECT(roots.control->gate > ASYNCTRACE_GATE_ATTACH);
+	EXPECT(session_u32(id, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS) > 0);
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
+	raw_provider_end(&roots);
 	end(&greedy);
 	raw_nl_close(&nl);
 }
@@ -260,7 +268,7 @@ static void session_explains_that_a_share_is_too_small(void)
 static const struct ktap_test tests[] = {
 	KTAP_TEST(I18_user_takes_half_of_the_memory),
 	KTAP_TEST(I18_user_loses_no_records_to_others),
-	KTAP_TEST(session_explains_that_a_share_is_too_small),
+	KTAP_TEST(I18_roots_provider_comes_first),
 };
 
 KTAP_MAIN(tests)
