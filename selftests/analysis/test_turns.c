@@ -238,7 +238,7 @@ static void turn_names_the_operation_of_its_events(void **state)
 	put_duration(&t, 12, 75, 7, "work");
 	BEGINS(&t, 15, 7, 3);
 	put_switch(&t, 20, 0, 7, 0, SLEEPS);
-	/* Thread 7 works on operation 3 until "work" ends at 75, so more turns have its id. */
+	/* Thread 7 works on operation 3 until the operation ends, so more turns have its id. */
 	put_wakeup(&t, 40, 0, 7, 0);
 	put_switch(&t, 50, 0, 0, 7, 0);
 	put_switch(&t, 60, 0, 7, 0, SLEEPS);

@@ -57,7 +57,8 @@ last() {
 	[ "$(tail -n 1 out | jq "$1" 2>>err)" = true ]
 }
 
-# Feed the named pipe "trace" with lines; close_feed ends the feeder.
+# Start a feeder, which writes a trace into the named pipe "trace", as the lines of say() tell it.
+# close_feed ends it.
 open_feed() {
 	rm -f trace said
 	mkfifo trace said

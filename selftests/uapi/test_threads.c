@@ -453,7 +453,7 @@ static int end_bursts(void *arg)
 	return missed(id);
 }
 
-/* On PREEMPT_RT, a real-time task also keeps threads of the kernel from its CPU. */
+/* On PREEMPT_RT, a real-time task also keeps the kernel's timers and softirqs from its CPU. */
 static void I18_busy_cpu_keeps_no_ended_threads(void)
 {
 	char text[16];

@@ -453,7 +453,8 @@ struct operation {
 					   handed out */
 	bool ended;
 	bool replaced;			/* closed without an end: see replace_pair() */
-	bool wanted;			/* the selection was made for it */
+	bool wanted;			/* one of the slow operations whose records are copied
+					   into a smaller trace */
 	bool left_out;			/* it began before the horizon */
 };
 

@@ -52,8 +52,8 @@ struct quota_sums {
 struct quotas;
 
 /*
- * @root: prefix of all paths, such as /proc; "": none. Must be valid until quotas_free(). @now:
- * returns the present time, ns. Returns NULL if there is no memory.
+ * @root: directory that contains proc and sys; "": the root directory. Must be valid until
+ * quotas_free(). @now: returns the present time, ns. Returns NULL if there is no memory.
  */
 struct quotas *quotas_new(const char *root, uint64_t (*now)(void));
 /* NULL has no effect. */

@@ -134,7 +134,8 @@ struct atc_task {
 	int32_t tid;
 	int32_t pid;
 	bool named;
-	uint32_t seen;		/* number of the last file in which a record names it */
+	uint32_t seen;			/* number of the last file with a record of the kernel
+					   that has its tid */
 	uint32_t in_file;		/* number of the last file with its kernel object */
 	char name[3 * ASYNCTRACE_COMM_LEN + 1];
 	const char *virtual_name;	/* name of a virtual thread; NULL: a real thread */

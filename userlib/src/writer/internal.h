@@ -235,7 +235,10 @@ void at_missed_forget(void);
 
 /* Counts missed records like at_missed_count(), and settles missed records. */
 void at_missed_add(const char *category, uint32_t n);
-/* Counts missed records as dropped, as soon as the process is registered. */
+/*
+ * Counts missed records as dropped, unless the process has still to register or another thread
+ * holds the back end's lock. at_backend_unlock() tries again.
+ */
 void at_missed_settle(void);
 /* Releases the back end's lock, and settles missed records. */
 void at_backend_unlock(void);
