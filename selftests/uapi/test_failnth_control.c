@@ -222,7 +222,7 @@ static int category_list(void)
 	return list(ASYNCTRACE_CMD_CATEGORY_GET);
 }
 
-/* A session with every attribute */
+/* Creates a session with attributes of all kinds. */
 static int session_create(void)
 {
 	struct nlmsghdr *nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_CREATE, 0);

@@ -2,8 +2,8 @@
 /*
  * asynctrace record: signals, and the end of the command
  *
- * Signals are blocked and read from a descriptor, so that they interrupt nothing half-way: the
- * file always ends with a whole record.
+ * Signals are blocked and read from a descriptor, so that they interrupt nothing half-way: a
+ * regular file always ends with a whole record.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,8 @@
  *
  * A thread that sleeps during the whole trace has no records. So its state is read from /proc when
  * the recording begins, or when its process becomes a provider; in circular mode and for snapshots,
- * also at the end, because a circular session keeps only the last records.
+ * also at the end, because a circular session keeps only the last records. With --attach it is not
+ * read at the end.
  *
  * A process may end meanwhile, and another process may get its id. So a list counts only if the
  * process is still a provider after its threads were read.

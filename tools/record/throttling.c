@@ -3,7 +3,7 @@
  * asynctrace record: when the CPU quota of a cgroup throttled the command or a provider
  *
  * Growths of a cgroup's counts wait until the composer has a chunk of a later time. In circular and
- * one-shot mode, the first chunk comes at the end.
+ * one-shot mode without --attach, the first chunk comes at the end.
  */
 #include <errno.h>
 #include <stdlib.h>

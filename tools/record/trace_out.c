@@ -368,7 +368,7 @@ static void cut(const struct trace_out *o, int err, uint64_t bytes)
 			   tool_text(trace_out_name(o)), strerror(errno));
 }
 
-/* Reports to the composer which of the records are not in the file. */
+/* Writes the rest, and reports to the composer which of the records are not in the file. */
 static int finish_tail(struct trace_out *o)
 {
 	int err = tail_finish(o->tail);

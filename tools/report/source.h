@@ -48,7 +48,7 @@ struct source {
 	const char *told;	/* the trace about whose damage a message was printed */
 };
 
-/* Options that choose operations, for getopt_long() and for help texts */
+/* Options of commands that analyse operations, for getopt_long() and for help texts */
 #define SOURCE_OPTIONS \
 	{ "type", required_argument, NULL, 'T' }, \
 	{ "provider", required_argument, NULL, 'P' }, \

@@ -564,7 +564,8 @@ struct at_compose {
 	uint32_t next_losses;
 	uint32_t next_virtual;
 	bool pseudo;			/* the file has the pseudo process "asynctrace" */
-	bool other;			/* the file has the process "other" */
+	bool other;			/* the file has the pseudo process "other", which stands
+					   for tasks that the owner may not see */
 	bool started;			/* a clock pair has arrived */
 	/* The file continues a session that an earlier file began. */
 	bool continued;

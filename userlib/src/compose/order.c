@@ -229,8 +229,10 @@ static int place(struct at_compose *c, struct atc_items *l, uint32_t i)
 }
 
 /*
- * After a chunk was ordered, keeps the nodes that a duration of a later chunk may enclose. Looks
- * only at the nodes that this chunk has added or changed: a list may be much longer than a chunk.
+ * After a chunk was ordered, drops the nodes of which nobody needs to know the enclosing duration;
+ * those of nested and asynchronous events stay for durations of later chunks. Of too many nodes,
+ * the last ones stay. Looks only at the nodes that this chunk has added or changed: a list may be
+ * much longer than a chunk.
  */
 static void settle(struct atc_task *t)
 {

@@ -272,9 +272,9 @@ void at_reader_end(struct at_reader *rd, const struct at_mark *m);
  * @sub: its number
  * @records: records committed before it
  * @records_after: records committed up to its end
- * @after: time of the first record after this sub-buffer, ticks; UINT64_MAX: no such record, or
- *	unknown
- * @words: words from its start to the reader's end
+ * @after: time of the first event after this sub-buffer, ticks; that of a complete duration is its
+ *	end; UINT64_MAX: no such event, or unknown
+ * @words: words from the reader's position, which may be inside the sub-buffer, to the reader's end
  */
 struct at_oldest {
 	uint64_t sub;
