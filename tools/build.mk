@@ -15,7 +15,7 @@ else
 TOOLS_SRC	:= $(filter-out tools/top.c,$(TOOLS_SRC))
 endif
 
-# asynctrace record -e needs libtracefs. Without it, the rest is built.
+# asynctrace record -e and -k need libtracefs. Without it, the rest is built.
 TRACEFS_CFLAGS	:= $(shell pkg-config --cflags libtracefs libtraceevent 2>/dev/null)
 TRACEFS_LIBS	:= $(shell pkg-config --libs libtracefs libtraceevent 2>/dev/null)
 TOOLS_SRC	+= $(if $(TRACEFS_LIBS),$(wildcard tools/ftrace/*.c),tools/ftrace/lists.c)

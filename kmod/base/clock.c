@@ -22,7 +22,7 @@
 /* A new segment begins when counter and CLOCK_BOOTTIME drift apart by more than this. */
 #define AT_CLOCK_TOLERANCE_NS	(100 * NSEC_PER_USEC)
 
-/* Capacity of a log; a full log drops every second pair. */
+/* Capacity of a log. A full log drops every second pair that neither begins nor ends a segment. */
 #define AT_CLOCK_PAIRS		2048
 
 /* Seconds for which the factors of at_clock_scale() must not overflow */
@@ -189,8 +189,8 @@ static void at_clock_thin(struct at_clock_log *log)
 		log->pairs[n++] = log->pairs[i];
 	}
 	/*
-	 * If every pair begins or ends a segment, the loop has dropped none. Keep the newer
-	 * half.
+	 * The loop keeps pairs that begin or end a segment. If it has dropped no pair, keep the
+	 * newer half.
 	 */
 	if (n == AT_CLOCK_PAIRS) {
 		n /= 2;

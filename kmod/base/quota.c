@@ -2,8 +2,8 @@
 /*
  * Quotas of users. Each object is charged to its user, and to the owner of each user
  * namespace that its user is in. Otherwise an unprivileged user with 65,536 subordinate uids
- * would have that many times the limit. Root as the owner of a namespace is not charged: all
- * containers that a runtime starts as root would share one account.
+ * would have that many times the limit. Root as the owner of a namespace is not charged, because
+ * all containers that a runtime starts as root would then share one account.
  */
 #include <linux/capability.h>
 #include <linux/err.h>
@@ -61,9 +61,9 @@ struct at_account {
  * @unlimited: the object's creator has CAP_SYS_RESOURCE
  * @memory: bytes of ring memory that the object, a session, may take
  * @nr: number of accounts
- * @top: index of the account of the user who answers for the object: the owner of the outermost
- *	user namespace that was not created by root, who may act as any user inside. If there is no
- *	such namespace, the object's user
+ * @top: index of the account of the user who answers for the object. This is the owner of the
+ *	outermost user namespace whose owner is not root, because this owner may act as any user
+ *	inside. If there is no such namespace, it is the object's user
  * @account: the accounts
  */
 struct at_charge {

@@ -46,7 +46,10 @@ struct at_session_sums at_session_sum(struct at_session *s)
 	return sums;
 }
 
-/* Fill in a ring's ledger. Includes what a start has cleared before the reader noticed. */
+/*
+ * Fill in a ring's ledger. Records that a start has cleared count as cleared, even if the reader
+ * has not noticed the start yet.
+ */
 static void at_cursor_stats(struct at_session *s, const struct at_cursor *c,
 			    const struct at_source *src, const struct at_clear *clear,
 			    struct at_ring_stats *st)

@@ -30,7 +30,8 @@
  *
  * A program with more rights than its user can be made to write to a socket that it did not
  * open (an inherited standard output, a passed descriptor). So a capability counts only if
- * the socket's opener and the sender both have it, and both must be the same user.
+ * the socket's opener and the sender both have it. Without CAP_SYS_ADMIN, both must be the
+ * same user.
  *
  * Return: 0 or -EPERM.
  */
@@ -127,7 +128,7 @@ static int at_put_membership(struct sk_buff *skb, const struct at_member *m,
  * @p: the provider
  * @caller: receiver of the message
  *
- * With at_lock held.
+ * The caller holds at_lock.
  *
  * Return: 0, or -EMSGSIZE if the attributes do not fit.
  */
@@ -384,7 +385,7 @@ void at_dump_next(struct at_dump *dump)
 	at_strings_put(dump->list);
 	dump->list = NULL;
 	dump->part = 0;
-	/* With @one, the dump ends here: no object has the id 0. */
+	/* A request for one session ends here: no session has the id 0. */
 	dump->id = dump->one ? 0 : dump->id + 1;
 }
 
@@ -432,7 +433,7 @@ static struct at_session *at_dump_session(struct at_dump *dump)
 	} else {
 		s = at_session_next(&dump->id, &dump->caller);
 	}
-	/* The session has ended: leave out the rest of its lists. */
+	/* No session has this id any more: leave out the rest of its lists. */
 	if (!s || s->id != id) {
 		at_strings_put(dump->list);
 		dump->list = NULL;

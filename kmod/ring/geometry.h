@@ -28,9 +28,10 @@ static inline u32 at_ring_words(const struct at_geometry *g)
 }
 
 /*
- * The geometry of a ring of @bytes with sub-buffers of @sub bytes; 0: a default. @sub is
- * reduced if the ring is too small for ASYNCTRACE_SUBBUFS_MIN sub-buffers. Both sizes are
- * powers of two within the limits of linux/asynctrace.h.
+ * The geometry of a ring of @bytes with sub-buffers of @sub bytes. If @sub is 0, the
+ * sub-buffers get a default size. @sub is reduced if the ring is too small for
+ * ASYNCTRACE_SUBBUFS_MIN sub-buffers. Both sizes are powers of two within the limits of
+ * linux/asynctrace.h.
  */
 static inline struct at_geometry at_geometry_of(u64 bytes, u64 sub, bool circular)
 {

@@ -3,7 +3,8 @@
  * Preallocated entries for threads that traced tasks fork
  *
  * The fork probe cannot allocate. It takes entries from this pool, which a worker refills. All
- * users share the pool, so a part of it is kept from those that fork most.
+ * members of sessions share the pool, so members whose processes fork most get no entry from its
+ * reserve.
  */
 #include <linux/list.h>
 #include <linux/slab.h>

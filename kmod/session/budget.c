@@ -229,7 +229,7 @@ bool at_memory_make_room(struct at_session *s, const struct at_provider *p)
 	lockdep_assert_held(&at_lock);
 	if (s->mode != ASYNCTRACE_MODE_CIRCULAR || s->consumer)
 		return false;
-	/* This charges nothing, but returns what the user's other sessions leave. */
+	/* U64_MAX is too much to be charged: only get what other sessions leave of the limits. */
 	if (!s->owner.privileged)
 		limit = at_charge_memory(s->charge, U64_MAX, limit, at_memory_limit(true));
 	spin_lock(&s->members_lock);

@@ -103,7 +103,7 @@ static ssize_t at_tell_clock(struct at_session *s, struct at_out *out)
  * Report the sums over providers that ended before the consumer opened the session:
  * nothing else reports their records. The sums are reported once, before all providers.
  * Providers that end later are reported one by one, because their members are not removed
- * earlier.
+ * before that.
  */
 static ssize_t at_tell_ended(struct at_session *s, struct at_out *out)
 {
@@ -332,8 +332,8 @@ static bool at_restarted(const struct at_session *s)
 }
 
 /*
- * In a snapshot, count records as overwritten that could not be read in this pass because
- * the writers were faster.
+ * Because the writers were faster, this pass of a snapshot could not read some records. Count
+ * them as overwritten.
  */
 static void at_give_up(struct at_session *s, struct at_cursor *c, struct at_clear *clear,
 		       const struct at_source *src, u64 snap)

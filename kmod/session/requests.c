@@ -25,7 +25,7 @@
 #include "session/places.h"
 #include "session/session.h"
 
-/* Attempts to take all wanted providers while others become free */
+/* Number of attempts to take all wanted providers; more may become free during an attempt */
 #define AT_ADOPT_ROUNDS	4
 
 /* Time until at_session_cleanup() tries again to lock the session, jiffies */
@@ -92,7 +92,10 @@ static void at_session_cpus(struct at_quiesce *q, struct cpumask *cpus)
 	}
 }
 
-/* The writers of the last run have left. Opens the gates of a start that waited for that. */
+/*
+ * Runs when the writers of the last run have left. If the session was started again before that,
+ * opens the gates that the start left shut.
+ */
 static void at_session_quiet_fn(struct work_struct *work)
 {
 	struct at_session *s = container_of(work, struct at_session, quiet_work);
@@ -175,8 +178,9 @@ static int at_session_may_init(const struct at_session *s, struct netlink_ext_ac
 }
 
 /*
- * Take the providers that the session wants, which is initialized or about to be started. Releases
- * request_lock while it allocates memory for more of them. On failure the lock is not held.
+ * Take the providers that a session wants. @start: the session is about to be started; otherwise
+ * it has just been initialized. Releases request_lock while it allocates memory for more of them.
+ * On failure the lock is not held.
  */
 static int at_session_adopt(struct at_session *s, struct at_prepared *prep, bool start,
 			    int (*may)(const struct at_session *s, struct netlink_ext_ack *extack),
@@ -258,8 +262,8 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 	spin_unlock(&at_lock);
 	if (!err) {
 		/*
-		 * The session keeps these members if another request has changed its state, or if
-		 * the caller is being killed.
+		 * at_session_adopt() fails if another request has changed the session's state, or
+		 * if the caller is being killed. The session then keeps the members that it has.
 		 */
 		if (!at_session_adopt(s, &prep, false, at_session_may_adopt, NULL))
 			mutex_unlock(&s->request_lock);
@@ -291,8 +295,8 @@ static int at_session_may_start(const struct at_session *s, struct netlink_ext_a
 /*
  * Begin a run: clear rings as requested, and open the gates. May drop at_lock.
  *
- * If the start clears rings that writers of the last run may not have left, at_session_quiet_fn()
- * opens the gates of these members later. The start does not wait.
+ * If the start clears a member's rings, and writers of the last run may not have left them,
+ * at_session_quiet_fn() opens the member's gate later. The start does not wait.
  */
 static void at_session_run(struct at_session *s, struct at_start_args *args)
 {

@@ -28,8 +28,8 @@ struct machine {
 		bool switched;		/* a switch of it was recorded */
 		/* an event between a wakeup and the first recorded switch showed that it ran */
 		bool seen;
-		bool woken;		/* a wakeup came since it came to its CPU */
-		bool late;		/* it left its CPU after a wakeup, although it could run */
+		bool woken;		/* a wakeup came since its last event or switch */
+		bool late;		/* runnable by a wakeup before it left its CPU */
 	} threads[THREADS_MAX];
 	struct {
 		unsigned int at;
@@ -396,8 +396,8 @@ static bool mark(struct machine *k, int t)
 }
 
 /*
- * Lets a thread act for one nanosecond: it begins durations, then marks events, then ends
- * durations.
+ * Lets a thread act for one nanosecond: it begins a duration, writes an event, ends a duration, or
+ * does nothing. In a dense machine it may do several of these, in this order.
  */
 static void act(struct machine *k, int t)
 {

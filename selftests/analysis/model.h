@@ -63,7 +63,7 @@ struct model_gap {
 	unsigned int ns;
 };
 
-/* A change of a thread's operation that the next record shows only later */
+/* A change of a thread's operation, which only the thread's next record shows */
 struct model_change {
 	int thread;
 	unsigned int ns;

@@ -54,8 +54,9 @@ static bool works_on_id(const struct analysis_operation *op, int t, const struct
 }
 
 /*
- * Returns the operation that the engine must give for @t at @ns: that of the last record at or
- * before @ns, if it was open then and still is at @until. 0: none, or not certain
+ * Returns the id of the operation that the engine must give for @t at @ns. The last record at or
+ * before @ns shows this operation, which must be open from that record until after @until.
+ * 0: none, or not certain
  */
 static uint64_t told_id(int t, unsigned int ns, unsigned int until)
 {

@@ -254,7 +254,10 @@ static void thread_woken_as_it_leaves_is_runnable(void **state)
 		    "20-40 runnable/woken t1 in work by t2 ?, 40-100 running t1", NULL);
 }
 
-/* The thread may have been woken when it was about to sleep, and it never comes back. */
+/*
+ * A wakeup came before the thread left its CPU, and no record shows that the thread came back. So
+ * it may have slept or waited for a CPU.
+ */
 static void sleep_of_a_woken_thread_needs_a_wakeup(void **state)
 {
 	struct trace t = { 0 };

@@ -24,7 +24,10 @@
 #define WRITERS	3
 #define u(x)	((unsigned long long)(x))
 
-/* BESIDE_CHANGES: how often a trace or the session begins or ends in a test */
+/*
+ * Number of traces in session_is_exact(), and half the number of changes of the session in
+ * trace_is_exact(). The environment variable BESIDE_CHANGES overrides it.
+ */
 static int changes;
 
 /* Kinds of records. Each has a category of its own. */
@@ -79,8 +82,8 @@ static void write_kind(enum kind kind, uint64_t n)
 /* --- writers -------------------------------------------------------------------------------- */
 
 /*
- * A writer holds the lock for reading during one record, so that session_is_exact() changes the
- * session only between records. Traces start and stop without the lock.
+ * A writer holds the lock for reading during write_random(), so that session_is_exact() changes
+ * the session only between two calls. Traces start and stop without the lock.
  */
 static pthread_rwlock_t lock;
 static bool enough, wanted[KINDS];
@@ -160,7 +163,7 @@ static void stop_writers(void)
 static struct {
 	uint32_t id;
 	bool on;
-	uint64_t records;	/* of ended sessions */
+	uint64_t records;	/* of ended sessions: committed or dropped */
 	uint64_t dropped;
 } session;
 

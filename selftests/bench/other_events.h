@@ -32,7 +32,7 @@ EVENT(log_11, 1, 0, TRACE_LOG(CAT, text_11), TP(str, text_11))
 EVENT(logf_int, 1, 0, TRACE_LOGF(CAT, "%ld", i),
       char line[32]; snprintf(line, sizeof(line), "%ld", i); TP(str, line))
 
-/* A flow event with a duration of its own: the duration has two times, and the flow one. */
+/* A flow event with a duration of its own: the duration has two timestamps, and the flow one. */
 EVENT(instaflow_begin, 3, 3.6, TRACE_INSTAFLOW_BEGIN(CAT, "f", "e", id),
       TP(none); TP(id, id); TP(none))
 EVENT(instaflow_step, 3, 3.6, TRACE_INSTAFLOW_STEP(CAT, "f", "e", id),
@@ -51,7 +51,7 @@ EVENT(vthread_flow_step, 1, 0, TRACE_VTHREAD_FLOW_STEP(CAT, "e", text_3, id, i, 
 EVENT(vthread_flow_end, 1, 0, TRACE_VTHREAD_FLOW_END(CAT, "e", text_3, id, i, at_ticks()),
       TP(2u64_str, id, i, text_3))
 
-/* Bytes; two of these records have no time */
+/* Bytes; two of these records have no timestamp */
 EVENT(blob_40, 0, 0, TRACE_BLOB(TRACE_BLOB_TYPE_DATA, "b", text_40, 40), TP(chars, text_40, 40))
 EVENT(blob_event_40, 1, 0, TRACE_BLOB_EVENT(CAT, "b", text_40, 40), TP(chars, text_40, 40))
 EVENT(blob_attachment_40, 0, 0, TRACE_BLOB_ATTACHMENT(CAT, "b", text_40, 40),

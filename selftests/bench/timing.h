@@ -19,7 +19,7 @@
  * struct row - a row of the table
  * @name: in the table and in bench.json
  * @window: runs the statement WINDOW times on thread number @thread
- * @ns: best time of one run, with 1 or 2 threads at the same time
+ * @ns: time of one statement in the best window, with 1 or 2 threads at the same time
  */
 struct row {
 	const char *name;

@@ -15,7 +15,7 @@
 #include "run.h"
 #include "raw.h"
 
-/* The name of this process's provider, and the beginning of the others' names */
+/* The name of this process's provider, and the beginning of the names of other providers */
 #define PROTO	"proto"
 
 extern struct at_ctl *ctl;

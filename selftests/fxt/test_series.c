@@ -245,7 +245,7 @@ static void analyse(const char *path, struct seen *seen)
 	analysis_free(a);
 }
 
-/* Returns the number of sleeps between two times. */
+/* Returns the number of sleeps that overlap the time from @from to @to. */
 static size_t count(const struct model *m, uint64_t from, uint64_t to)
 {
 	size_t nr = 0;

@@ -364,7 +364,7 @@ static int take_chunk(void *arg, const struct asynctrace_chunk *h, const void *p
 	char *chunk = malloc(h->size + h->bytes);
 	static uint64_t last;
 
-	/* A round begins: all records until the last round have been read. */
+	/* A round begins: all records up to the time of the last round's last chunk were read. */
 	if (h->kind == ASYNCTRACE_CHUNK_SCHED && !h->ring && h->boottime > last)
 		trace_out_settle(arg, last);
 	if (h->kind == ASYNCTRACE_CHUNK_SCHED)

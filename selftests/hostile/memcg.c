@@ -549,9 +549,9 @@ static unsigned int providers(int id)
 }
 
 /*
- * A session of root ends, and its providers join other sessions. The kernel slows the session of
- * the user who has most of them. Meanwhile the provider of another user joins a session of that
- * user, and the slow user's last provider joins another session of root.
+ * A session of root ends, and its providers join other sessions. Most of them belong to one user,
+ * and the kernel slows their joining that user's session. Meanwhile the provider of another user
+ * joins the other user's session, and the slow user's last provider joins another session of root.
  */
 static void I18_slow_user_delays_no_vacant_provider(void)
 {
@@ -584,7 +584,7 @@ static void I18_slow_user_delays_no_vacant_provider(void)
 	/* Each of the slow user's providers joins in the end. */
 	EXPECT(all_joined(slow.session));
 	EXPECT_IS(raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS), 0);
-	/* The second process has a copy of the first one's pipe: end it first. */
+	/* End quick first, because it was forked later and has a copy of the pipe of slow. */
 	owner_end(&quick);
 	owner_end(&slow);
 	raw_nl_close(&nl);

@@ -56,8 +56,8 @@ static void switches(void)
 	check(at_loop_enable(&loop));
 	check(!at_loop_enable(&loop));
 	/*
-	 * This round has no delay: its wait began before the meter was enabled. A delay counts when
-	 * the next round's wait begins.
+	 * The delay of a round counts when the next round's wait begins. The round before this one
+	 * does not count, because its wait began before the meter was enabled.
 	 */
 	round_of(0, 0);
 	check(!at_loop_delays(&loop).count);
@@ -122,8 +122,8 @@ static void delays(void)
 }
 
 /*
- * A meter counts delays in classes. A percentile is the largest delay of its class. That delay is
- * at most an eighth larger than the other delays of the class.
+ * A meter counts delays in classes. A percentile is the largest value of its class, but not more
+ * than the largest delay. It is at most an eighth larger than any delay of the class.
  */
 static void classes(void)
 {
@@ -168,7 +168,7 @@ static void classes(void)
 	done("H10_percentiles_are_an_eighth_too_large_at_most");
 }
 
-/* Begins a wait. Returns the time that the loop took for its begin. */
+/* Begins a wait. Returns the time that the meter has noted as the begin of the wait. */
 static uint64_t begin_wait(void)
 {
 	const uint64_t before = now_ns();

@@ -192,6 +192,38 @@ static void removal_within(void)
 	done("N73_listener_removes_itself_and_others");
 }
 
+/* Replaces itself, while there are as many listeners as possible. */
+static void replacer(const struct at_collection *before, const struct at_collection *after,
+		     void *arg)
+{
+	(void)before;
+	(void)after;
+	check(at_collection_listen(plain, "z") == -ENOSPC);
+	check(!at_collection_unlisten(replacer, arg));
+	check(!at_collection_listen(plain, "z"));
+	check(at_collection_listen(plain, "y") == -ENOSPC);
+}
+
+static void replacement_within(void)
+{
+	static char names[ASYNCTRACE_COLLECTION_LISTENERS - 1][2];
+
+	*order = 0;
+	check(!at_collection_listen(replacer, NULL));
+	for (int i = 0; i < ASYNCTRACE_COLLECTION_LISTENERS - 1; i++) {
+		*names[i] = 'a' + i;
+		check(!at_collection_listen(plain, names[i]));
+	}
+	collect("scavenge");
+	*order = 0;
+	collect("scavenge");
+	check(!strcmp(order, "abcdefghijklmnoz"), "%s", order);
+	for (int i = 0; i < ASYNCTRACE_COLLECTION_LISTENERS - 1; i++)
+		check(!at_collection_unlisten(plain, names[i]));
+	check(!at_collection_unlisten(plain, "z"));
+	done("N73_listener_replaces_itself_at_the_limit");
+}
+
 static void recursive(const struct at_collection *before, const struct at_collection *after,
 		      void *arg)
 {
@@ -332,6 +364,7 @@ int main(void)
 	both_sides();
 	only_while_listening();
 	removal_within();
+	replacement_within();
 	collection_within();
 	/* TSan has a thread of its own, which strict seccomp does not let exit. */
 	if (!HAS_TSAN)

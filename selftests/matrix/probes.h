@@ -21,7 +21,7 @@ static inline void shared_probe(uint64_t id, short value)
 extern "C" {
 #endif
 
-/* In the other file, and in a shared object */
+/* Defined in probes_other.c and, as a shared object, in probes_library.c */
 void other_probes(uint64_t id, const char *text);
 void library_probes(uint64_t id, const char *text);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * steps: executes probes, as lines of the standard input command:
+ * steps: executes probes. Each line of the standard input is a command:
  *
  *	start N		event N starts
  *	done N		event N is done, on another thread

@@ -49,7 +49,7 @@ static pid_t provider(void)
 	return pid;
 }
 
-/* Records with an older stamp must not be delivered any more. */
+/* Records with a time before @since must not be delivered: a start has cleared them. */
 static uint64_t since;
 static uint64_t early;
 
@@ -140,8 +140,8 @@ static const char *session(struct at_ctl *ctl, uint32_t *state, bool clear, uint
 		}
 		run_stop(&run);
 		/*
-		 * rd_drain() waits until the probes have finished. To test clears, skip it before
-		 * the last run, so that the next start clears the rings while probes run.
+		 * rd_drain() waits until the probes have finished. To test clears, call it only in
+		 * the last run, so that each other start clears the rings while probes run.
 		 */
 		if (clear && i < RUNS - 1)
 			continue;

@@ -42,7 +42,7 @@ static struct shared {
 	volatile uint32_t every;	/* a thread waits once in this many records; 0: never */
 	volatile uint64_t turns;	/* least number of turns that the thread waits */
 	volatile uint32_t release;	/* us until the waiting thread goes on; 0: it waits */
-	volatile uint32_t in;		/* generation of the event that the thread is writing */
+	volatile uint32_t in;	/* generation of the event that chase() waits for; 0: none */
 	/* .sure: records during which the gate did not change; all of them must be accounted for */
 	struct {
 		volatile uint32_t generation, sure;
@@ -90,7 +90,8 @@ static void *writer(void *arg)
 			const bool wait = sh->every && !rnd(&rng, sh->every);
 			const bool early = sh->early && (!sh->late || rnd(&rng, 2));
 			/*
-			 * A single writer is released by another thread; several wait for a while.
+			 * A single writer mostly waits until releaser() ends its wait. One of
+			 * several writers waits for a random time.
 			 */
 			const bool held = sh->threads == 1 && rnd(&rng, 4);
 			const uint64_t longer = held ? 10 : rnd(&rng, 6);
@@ -179,7 +180,7 @@ struct window {
 
 /* --- the tests --------------------------------------------------------------------- */
 
-/* Starts a run of the session; the kernel counts runs. */
+/* Starts a run of the session, and counts it, as the kernel does: see synchronise(). */
 static void start(struct run *run)
 {
 	run_start(run);
@@ -218,7 +219,7 @@ static bool has_written(void)
 	       sh->count[0][generation % GENERATIONS].sure > 2;
 }
 
-/* Sets how long writers wait in a critical section, also those that wait already. */
+/* Lets releaser() end the wait of a writer in a critical section after about @us microseconds. */
 static void release(uint32_t us)
 {
 	sh->release = us + 1;

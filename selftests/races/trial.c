@@ -5,7 +5,7 @@
 
 /* Stop after this number of spoiled sessions, because most are spoiled in the same way. */
 #define ENOUGH	4
-/* If a race must occur, the test ends after this number times the rounds at the latest. */
+/* Limit of sessions, in multiples of the rounds, if a race must occur or no event was read */
 #define MORE	20
 
 void trial_begin(struct trial *t, const char *race, const char *fix)

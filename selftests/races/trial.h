@@ -12,7 +12,7 @@
  * @fix: the knob that is off, or NULL
  * @sessions: number of sessions
  * @spoiled: number of spoiled sessions
- * @events: sum of their events
+ * @events: number of events that were read from the sessions
  */
 struct trial {
 	const char *fix;
@@ -26,7 +26,7 @@ void trial_begin(struct trial *t, const char *race, const char *fix);
 void trial_add(struct trial *t, const char *wrong);
 /*
  * Is another session needed? At least @rounds sessions are, unless enough were spoiled before. How
- * often a race occurs depends on the machine: if no session had an event, or a fix is off and no
+ * often a race occurs depends on the machine: if no event was read, or a fix is off and no
  * session was spoiled, up to 20 times as many are needed.
  */
 bool trial_goes_on(const struct trial *t, uint32_t rounds);

@@ -219,7 +219,8 @@ static void scene(bool works, bool late)
 		wait_for(&now.done, others, "the others to give up");
 		/*
 		 * Waiters that wake up too often would take the CPU from the registering thread.
-		 * Ten wakeups are those of the one waiter that checks if it makes progress.
+		 * One waiter may wake up ten times more, to check whether the registering thread
+		 * makes progress.
 		 */
 		ktap_check(works || now.wakeups <= 3 * others + 10,
 			   "%u waiting threads slept %u times", others, now.wakeups);

@@ -507,11 +507,11 @@ static void compose_all(struct at_compose *c, int fd)
 	free(buf);
 }
 
-/* Each provider's record is followed by its ticks, before any other record of the provider. */
+/* A provider's first record after its metadata must be the initialization: the ticks per second. */
 static void check_file(const struct file *f, uint32_t *events)
 {
 	const uint64_t *w = f->words, *end = w + f->bytes / 8;
-	uint64_t init = 0;	/* ids of providers whose ticks have come */
+	uint64_t init = 0;	/* bit @id % 64: the initialization of the provider was read */
 	uint32_t id = 0;
 
 	for (; w < end; w += ASYNCTRACE_FXT_WORDS(*w)) {

@@ -124,8 +124,8 @@ static void *collect_now(void *arg)
 }
 
 /*
- * Reports collections of a runtime, on a thread of no task: before, within, over the end of, and
- * after a task.
+ * Reports collections of a runtime: before a task, within it on another thread, over its end, and
+ * after another task.
  */
 static void overlaps(void)
 {
@@ -148,7 +148,10 @@ static void overlaps(void)
 	print("without", &task1);
 }
 
-/* Uses one name for regions at two places, of which the first one is also within itself. */
+/*
+ * Begins @depth + 1 regions at one place, each within the previous one. places() uses their name at
+ * a second place, too.
+ */
 static void recurse(int depth)
 {
 	TRACE_REGION("task", "place");

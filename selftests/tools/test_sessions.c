@@ -77,7 +77,7 @@ static int copy_session(const struct at_session_info *s, void *arg)
 	return 0;
 }
 
-/* Checks the session with the name @arg: its lists are as long as allowed, all of that text. */
+/* If the session is called @arg, checks that its lists are full and have only entries @arg. */
 static int check_session(const struct at_session_info *s, void *arg)
 {
 	if (strcmp(s->name, arg))

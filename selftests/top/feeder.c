@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes a trace to standard output by lines on standard input:
+ * Reads lines from standard input, and writes the trace that they describe to standard output:
  *
  *	provider ID PID NAME
  *	thread PROVIDER SLOT TID NAME

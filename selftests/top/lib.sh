@@ -57,8 +57,8 @@ last() {
 	[ "$(tail -n 1 out | jq "$1" 2>>err)" = true ]
 }
 
-# Start a feeder, which writes a trace into the named pipe "trace", as the lines of say() tell it.
-# close_feed ends it.
+# Start the feeder. It reads the lines of say(), and writes the trace that they describe to the
+# named pipe "trace". close_feed ends it.
 open_feed() {
 	rm -f trace said
 	mkfifo trace said
@@ -74,8 +74,8 @@ close_feed() {
 	exec 9>&-
 }
 
-# orders: 100 operations of 5 ms, except the last one of 10: running 3, runnable 1, blocked 1, the
-# last one also queued for 5
+# orders: say 100 operations. Each has 3 ms running, 1 ms runnable and 1 ms blocked. Before that,
+# the last one is queued for 5 ms.
 orders() {
 	local i at
 

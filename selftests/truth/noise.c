@@ -30,7 +30,7 @@ static void *sends(void *arg)
 			must(write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1);
 		}
 		must(!kill(recorder, SIGCONT));
-		/* Pause, so that the recorder reads the rings and most records are not lost. */
+		/* Pause most of the time, so that the recorder loses records only in bursts. */
 		ns = now() - ns;
 		nap(50 * MS + 10 * ns);
 	}

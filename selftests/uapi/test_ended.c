@@ -286,7 +286,10 @@ static void overwritten_providers_are_added_up(void)
 	EXPECT_IS(raw_child(pass_in_a_circle, NULL, NOBODY), 0);
 }
 
-/* Runs more providers than a user may have at a time, in a session that has memory for them. */
+/*
+ * Runs providers one after the other, more than a user may have at a time, in a session that has
+ * memory for them.
+ */
 static int pass_unread(void *arg)
 {
 	const int max = *(int *)arg, rounds = max + max / 2;
@@ -328,7 +331,7 @@ static int write_once(void *arg)
 	return ktap_failed();
 }
 
-/* Runs more providers than a user may have at a time. */
+/* Runs providers one after the other, more than a user may have at a time. */
 static int crowd(void *arg)
 {
 	const int rounds = *(int *)arg;
@@ -453,7 +456,7 @@ static void dump_reports_providers_ended_meanwhile(void)
 	NEED(!raw_nl_send(&dump));
 	NEED(!take_some(&dump, false, &changed));
 	EXPECT_IS(changed, 0);
-	/* End providers, one of which is the dump's current position. */
+	/* End all providers, also the one at which the dump continues. */
 	for (int i = 0; i < MANY; i++)
 		raw_provider_end(&p[i]);
 	for (int i = 0; i < 1000 && t.gone < MANY; i++) {

@@ -176,7 +176,7 @@ static void the_rings_are_not_executable_split_or_moved(void)
 	/* Map other memory over a part of the area. */
 	EXPECT(mmap(p.rw + 4096, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		    0) == MAP_FAILED);
-	/* It cannot be moved, grown, shrunk, mapped a second time, or moved without unmapping. */
+	/* The area cannot be moved, grown, shrunk or mapped a second time. */
 	EXPECT(mremap(p.rw, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, p.rw - 2 * size) ==
 	       MAP_FAILED);
 	EXPECT(mremap(p.rw, size, 2 * size, MREMAP_MAYMOVE) == MAP_FAILED);
@@ -323,7 +323,7 @@ static int child_maps(void *arg)
 	return err == -EACCES ? 0 : 2;
 }
 
-/* A forked child finds the gate "attach" and writes into the sink. */
+/* A forked child finds the gate "attach". Its writes do not reach its parent's rings. */
 static int child_writes(void *arg)
 {
 	struct raw_provider *q = arg;

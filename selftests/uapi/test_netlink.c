@@ -231,7 +231,7 @@ static void values_out_of_range_are_blamed(void)
 	end();
 }
 
-/* Attributes of replies, and attributes that do not exist */
+/* Attributes of replies and of other operations, and attributes that do not exist */
 static void foreign_attributes_are_blamed(void)
 {
 	begin();

@@ -334,7 +334,7 @@ static void wrong_subscriptions_are_blamed(void)
 
 /* --- rights --------------------------------------------------------------------------- */
 
-/* The child writes to 1 and reads from 2. */
+/* The child writes to pipes[1] and reads from pipes[2]. */
 static int pipes[4];
 
 static void meet(int to, int from)

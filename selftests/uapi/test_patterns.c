@@ -22,7 +22,7 @@ static struct raw_nl nl;
 static char names[PROVIDERS][8];
 static unsigned int seed;
 
-/* Makes short names of two letters, so that many providers share a name or a prefix. */
+/* Makes short names of the letters a and b, so that many providers share a name or a prefix. */
 static void random_name(char *name, int least)
 {
 	int n = least + rand_r(&seed) % 3;
@@ -77,8 +77,9 @@ static int create(char (*patterns)[8], int n)
 static int rounds = 150;
 
 /*
- * Compares the providers that sessions of the calling user take with the expected ones. @users:
- * number of users whose providers these sessions may record. Each user has the same names.
+ * Compares the number of providers that sessions of the calling user take or refuse with the
+ * expected one. @users: number of users whose providers these sessions may record. Each user has
+ * the same names.
  */
 static int compare(unsigned int users)
 {

@@ -142,8 +142,8 @@ static int crowd_of_a_user(void *arg)
 }
 
 /*
- * Keeps all CPUs busy with real-time threads until @spinning is cleared, so that the module's
- * workers do not run.
+ * start_without_workers() keeps all CPUs busy with real-time threads while @spinning is set, so
+ * that the module's workers do not run.
  */
 static volatile bool spinning;
 static volatile int spinners;
@@ -361,7 +361,7 @@ static void io_uring_worker_is_a_thread_of_its_provider(void)
 #define MOST	40
 #define MORE	25
 
-/* Runs MOST + MORE threads. Returns the number of sessions that traced fewer than they should. */
+/* Runs MOST + MORE threads. Returns the number of sessions with a wrong count of missed threads. */
 static int beyond_the_limit(void *arg)
 {
 	int limited = *(int *)arg, id, wrong = 0;

@@ -159,7 +159,7 @@ struct analysis_thread_row {
 	uint64_t to;		/* the end of the trace */
 	uint64_t exited_ns;	/* time after the thread ended */
 	uint64_t ns[ANALYSIS_STATES];	/* queued: 0 */
-	uint64_t reason_ns[ANALYSIS_REASONS];	/* the same time by reason, including exited */
+	uint64_t reason_ns[ANALYSIS_REASONS];	/* the time of .ns and .exited_ns, by reason */
 	uint64_t inferred_ns;	/* part of .ns with an inferred state */
 	uint64_t throttled_ns;	/* upper limit of the runnable time in which the thread waited
 				   for the CPU quota of a cgroup */
@@ -181,7 +181,7 @@ struct analysis_wakeup {
 	unsigned int cpu;	/* the woken thread is to run there */
 	bool slept;		/* the wakeup ended a sleep */
 	bool awake;		/* the thread was awake. If neither is set, the records until
-				   then do not show it. */
+				   then do not show whether it slept. */
 	bool ran;		/* the trace has the record of when the thread ran */
 	uint64_t latency_ns;	/* from .ns to running; exact only for threads that are followed */
 	const struct analysis_id *waker_id, *woken_id;	/* operations that they worked on;
@@ -302,7 +302,7 @@ struct analysis_totals {
 	uint64_t begin, end;	/* begin and end of the trace */
 	uint64_t records;
 	uint64_t complete, incomplete;	/* operations */
-	uint64_t orphans;	/* ends without a begin */
+	uint64_t orphans;	/* ends of operations without a begin */
 	uint64_t switches, wakeups;
 	uint64_t unkeyed;	/* events of the pair that have no key, or whose key is neither a
 				   number nor a text */
@@ -409,8 +409,8 @@ struct analysis_options {
 	/*
 	 * An operation that has ended waits for the record that determines what its threads did
 	 * at its end. After this many ns, analysis_settle() hands it out without that record.
-	 * 0: wait without limit. Such a trace is read once: late records are not kept for
-	 * analysis_again().
+	 * 0: wait without limit. If it is not 0, late records are not kept, so the trace cannot
+	 * be read again by analysis_again().
 	 */
 	uint64_t patience;
 };
@@ -479,11 +479,11 @@ struct analysis_thread_state {
 	bool woken;		/* a wakeup came while it ran */
 	bool followed;		/* all its switches are recorded */
 	bool entered;		/* it has entered an operation, or left one */
-	bool shown;		/* a scheduling record named an operation of the thread, with or
-				   without an event that entered it */
+	bool shown;		/* a scheduling record has had the id of the thread's operation,
+				   with or without an event that entered it */
 	uint64_t operation;	/* id of its operation, if .entered; 0: it works on none */
-	uint64_t newest;	/* begin of the newest operation with this id on which it works;
-				   0: of none */
+	uint64_t newest;	/* begin of the newest operation with the id .operation that it
+				   works on; 0: it works on none */
 	uint64_t lost_until;	/* until this time, records that determine the state may be
 				   missing; 0: none are missing */
 	uint64_t first_seen;	/* time of the first event, if the thread had no scheduling

@@ -76,8 +76,9 @@ static int by_end(const void *a, const void *b)
 }
 
 /*
- * Returns the work on the operation right before @ns that began last; works of @prefer go
- * first. @ns never grows from one call to the next.
+ * Returns the work that goes on right before @ns. If there are several works, prefers those of
+ * the thread @prefer, and of these the one that began last. @ns must not grow from one call to the
+ * next.
  */
 static const struct work *working(struct walk *w, uint64_t ns, const struct thread *prefer)
 {
@@ -182,8 +183,8 @@ static int step(struct walk *w)
 		}
 	}
 	/*
-	 * If the waker slept without a known cause, the state of the thread that waited for the
-	 * waker tells more.
+	 * If the waker's state is unknown, or if the waker slept and its own waker is unknown, the
+	 * state of the thread that waited for the waker tells more.
 	 */
 	if (top && (row.state == ANALYSIS_UNKNOWN ||
 		    (row.state == ANALYSIS_BLOCKED && row.other_kind == ANALYSIS_OTHER_NONE))) {

@@ -25,7 +25,7 @@ static const char name[8] = "cpu_ns";
 /* A record of a duration that waits in the queue */
 struct held {
 	size_t at, words;	/* in the buffer */
-	uint64_t from, to;	/* of an end, .from is known when its time is settled */
+	uint64_t from, to;	/* .from of a duration's end: set by settle() */
 	uint64_t ns;
 	uint32_t tid;
 	uint8_t type;

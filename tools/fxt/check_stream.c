@@ -201,7 +201,7 @@ int fxt_stream_end(struct fxt_check *c)
 	}
 	/*
 	 * Do not require scheduling records here: a session records tracepoint events of its
-	 * operations also on threads that it does not record.
+	 * operations also on threads whose scheduling it does not record.
 	 */
 	fxt_each(&c->interrupted, e)
 		if (!fxt_find(&c->active, e->key))

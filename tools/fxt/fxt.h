@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads a trace in the Fuchsia trace format (FXT), record by record. Memory is constant except
- * for the tables of strings, threads and providers, and for words that were pushed. The reader trusts no byte of the file and shares no code
- * with the writers of traces, so that it finds their mistakes.
+ * Reads a trace in the Fuchsia trace format (FXT), record by record. Memory is constant except for
+ * the tables of strings, threads and providers, and for words that were pushed. The reader trusts
+ * no byte of the file and shares no code with the writers of traces, so that it finds their
+ * mistakes.
  */
 #ifndef FXT_H
 #define FXT_H
@@ -130,9 +131,9 @@ void fxt_push_end(struct fxt_reader *r);
 /* Calls @complain for every breach of the format. @detail is valid during the call only. */
 void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg);
 /*
- * Stops decoding arguments, for speed: .nargs is 0 in most events of real threads. The reader still
- * checks the arguments. It goes on decoding them in events of the types of fxt_has_args(): in
- * counters to check them, in others because the arguments tell which operation the event belongs to.
+ * Stops decoding arguments, for speed: .nargs is 0 in most events of real threads. The reader
+ * still checks the arguments. It goes on decoding them in events of the types of fxt_has_args(): in
+ * counters to check them, in others because they tell which operation the event belongs to.
  */
 void fxt_without_args(struct fxt_reader *r);
 /* Returns true if events of @type have their arguments even after fxt_without_args(). */

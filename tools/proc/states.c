@@ -63,7 +63,7 @@ static bool read_text(int dir, const char *name, char *text, size_t size)
 	return got > 0;
 }
 
-/* Returns the latest time at which a thread with this start time in clock ticks began. */
+/* Returns the latest time at which a thread can have begun. @ticks: its field "starttime" */
 static uint64_t began(uint64_t ticks)
 {
 	const uint64_t hz = sysconf(_SC_CLK_TCK);

@@ -330,7 +330,7 @@ void record_throttling_summary(const struct recorder *r);
  * after a message, unless stated otherwise.
  */
 int record_start_listing(struct recorder *r);
-/* Lists the threads of a provider of the session, unless that was done. */
+/* Lists the threads of a provider of the session, unless they were listed before. */
 void record_list_provider(struct recorder *r, uint32_t id, uint64_t serial, pid_t pid);
 /*
  * Reads some threads, and composes those that were checked. Returns 1 if there is more to read, 0,

@@ -9,7 +9,7 @@
 
 /*
  * Does the begin @rec belong to a duration of the program, which may have the same category? A
- * collection has an argument.
+ * collection has the argument "flags".
  */
 static bool is_own(const struct fxt_record *rec)
 {

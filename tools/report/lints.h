@@ -81,9 +81,9 @@ int lints_wakeup(struct lints *l, const struct analysis_wakeup *wakeup);
 int lints_turn(struct lints *l, const struct analysis_turn *turn);
 int lints_begin(struct lints *l, const struct analysis_begin *begin);
 int lints_operation(struct lints *l, const struct analysis_operation *op);
-/* Judges the herd of the thread of @turn, which is over. */
+/* Judges the thread of @turn as a part of its herd. Called when the turn is over. */
 int lints_turn_over(struct lints *l, const struct analysis_turn *turn);
-/* Adds the thread of @turn, which a wakeup ended, to a herd. */
+/* Adds the thread of @turn to a herd. A wakeup has ended the sleep after the turn. */
 int lints_woken(struct lints *l, const struct analysis_turn *turn);
 /* Fills .of after the last row, in order of lints. @ns: length of the trace */
 void lints_find(struct lints *l, uint64_t ns);
@@ -97,7 +97,7 @@ struct lint_thread {
 	struct lint_example self_wake;
 	uint64_t long_turns, long_ns, longest_ns;
 	struct lint_example longest;
-	struct herd *herd;	/* the thread was woken with it, and its turn is not over */
+	struct herd *herd;	/* of the last wakeup; NULL when the turn after it is over */
 };
 
 struct lint_thread *lint_thread_of(struct lints *l, const struct analysis_thread *t);

@@ -221,7 +221,10 @@ static void put_loss(struct tail *t, uint64_t event, uint32_t tid, const uint64_
 	out_put(t, words, nr, NULL);
 }
 
-/* Keeps a loss, because a slow operation that began before it may still come. */
+/*
+ * Writes a loss if a slow operation that is known needs it. Otherwise holds the loss, because a
+ * slow operation that began before it may still come.
+ */
 static int loss(struct tail *t, const struct tail_entry *e)
 {
 	const uint64_t *words = window_words(&t->window, e), event = t->loss_event;
@@ -259,8 +262,8 @@ int emit_held_losses(struct tail *t, uint64_t from, uint64_t to)
 }
 
 /*
- * Puts every counter of the kernel into the file. An operation that runs at that moment may turn
- * out to be slow only later.
+ * Puts every counter of the kernel into the file, because an operation that is open at that moment
+ * may turn out to be slow only later.
  */
 static int counter(struct tail *t, const struct tail_entry *e)
 {

@@ -180,8 +180,8 @@ static void write_wanted(struct tail *t, struct tail_held *h, bool apart)
 		return;
 	}
 	/*
-	 * An operation ended, but the record also shows that the thread works on other operations
-	 * with the same id. Write an instant, which shows only that.
+	 * The record ends an operation, but also shows that the thread works on other operations
+	 * with the same id. Write an instant instead, which shows this work and ends nothing.
 	 */
 	if (!h->told)
 		write_instant(t, h);

@@ -9,7 +9,7 @@
 
 #include "priv.h"
 
-#define OTHER_PROCESS	0x70000002u	/* id that the composer uses */
+#define OTHER_PROCESS	0x70000002u	/* ATC_KOID_OTHER: tasks that the owner may not see */
 
 struct object {
 	uint32_t pid;		/* process of a thread */

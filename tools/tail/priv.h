@@ -183,7 +183,10 @@ int emit_first(struct tail *t);
  * into a record, or a negative errno.
  */
 ssize_t emit_encode(struct tail *t, const uint64_t *raw, size_t nr, uint64_t *words);
-/* Writes the encoded event @words, which must be in t->scratch if it is @apart. */
+/*
+ * Writes the encoded event @words. @apart: as for held_write(). Then adds an argument that says so,
+ * and overwrites t->scratch. @words may be t->scratch itself.
+ */
 void emit_event(struct tail *t, const struct tail_entry *e, const uint64_t *words, size_t nr,
 		bool apart);
 /* Writes losses of the time @from..@to that were not written yet. */

@@ -79,8 +79,8 @@ static void on_entered(void *arg, uint64_t begin, uint64_t ns)
 }
 
 /*
- * Notes that later answers about this thread may differ, because the file lacks durations that
- * have ended and that no slow operation needed.
+ * Notes that later answers about this thread may differ from those of the whole trace: the file
+ * lacks durations that have ended and that no slow operation needed.
  */
 static void on_crossed(void *arg, uint32_t tid)
 {
@@ -200,8 +200,9 @@ static int drop_first(struct tail *t)
 }
 
 /*
- * Frees state of times before t->passed at the previous call. Keeps newer state until the next
- * call, because a duration is written at its end, after records that depend on it.
+ * Frees state of times before the value that t->passed had at the previous call. Keeps newer
+ * state until the next call, because a duration is written at its end, after records that depend
+ * on it.
  */
 static void forget(struct tail *t)
 {

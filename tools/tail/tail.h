@@ -55,8 +55,8 @@ struct tail_counts {
 	uint64_t late;		/* records that came too late to be sorted */
 	uint64_t unnamed;	/* names that the analysis replaced by "..." at its limit: types
 				   may be mixed up */
-	uint64_t trimmed;	/* arguments left out, because a record in the file contains its
-				   names, and would be too long */
+	uint64_t trimmed;	/* arguments left out of records that would be too long, because
+				   each record in the file contains its names as text */
 };
 
 struct tail;

@@ -49,14 +49,14 @@ struct tally {
 
 /* Writes "category/name" of @t, or its name alone, to @text and returns it. */
 const char *top_type_text(const struct top_type *t, char text[TYPE_TEXT_SIZE]);
-/* Returns the row of a type, which is made if it is new. Rows never move. NULL: no memory */
+/* Returns the row of a type, and makes it if the type is new. Rows never move. NULL: no memory */
 struct top_type *tally_type(struct tally *m, const char *provider, const char *category,
 			    const char *name);
 /* Adds a complete operation of type @t. */
 void tally_add(struct top_type *t, const struct analysis_operation *op);
 /* Notes that all operations that ended before @ns have been added. */
 void tally_settled(struct tally *m, uint64_t ns);
-/* Computes the rates since the last call, or since @begin. */
+/* Computes the rates since the last call, or since @begin if this is the first call. */
 void tally_rates(struct tally *m, uint64_t begin);
 /* Adds the numbers of @t in the last seconds to @sum, which must start as zero bytes. */
 void tally_recent(const struct tally *m, const struct top_type *t, struct sums *sum);

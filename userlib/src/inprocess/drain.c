@@ -257,7 +257,10 @@ static void emit_events(struct at_drain *d, const struct at_reader *rd, const st
 	emit_chunk(d, &c, x ? x->words : NULL, x ? x->nwords * 8 : 0);
 }
 
-/* Called by the drain thread between two extents: while it reads one, limits keep writers out. */
+/*
+ * The drain thread calls this between two extents, because only the limits keep writers out of an
+ * extent that it reads.
+ */
 static void make_circular(struct at_drain *d)
 {
 	struct asynctrace_control *c = d->area->control;

@@ -116,7 +116,7 @@ static bool get_provider(struct settings *set)
 	return false;
 }
 
-/* The library has no compressor: a file with such a name would not be what its name says. */
+/* The library has no compressor, so its files must not have names of compressed files. */
 static bool is_plain(const char *out)
 {
 	static const char *const packed[] = { ".zst", ".gz" };

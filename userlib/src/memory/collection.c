@@ -27,8 +27,13 @@ struct listener {
  * thread waits for them. The lock is recursive, because listeners may add and remove listeners.
  */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static struct listener listeners[ASYNCTRACE_COLLECTION_LISTENERS];
-static unsigned int nr_listeners;
+/*
+ * A listener that removes others leaves gaps until the end of the calls. So there is room for as
+ * many new listeners.
+ */
+static struct listener listeners[2 * ASYNCTRACE_COLLECTION_LISTENERS];
+static unsigned int nr_listeners;	/* with gaps */
+static unsigned int nr_gaps;
 static bool emitting;		/* listeners are being called */
 static uint64_t begun;		/* number of collections that have begun with listeners */
 static void (*hook)(int on, void *arg);
@@ -65,6 +70,7 @@ static void close_gaps(void)
 		if (listeners[i].fn)
 			listeners[n++] = listeners[i];
 	__atomic_store_n(&nr_listeners, n, __ATOMIC_RELAXED);
+	nr_gaps = 0;
 	if (before && !n && hook)
 		hook(0, hook_arg);
 }
@@ -106,7 +112,8 @@ AT_PUBLIC int at_collection_listen(at_collection_fn fn, void *arg)
 		 */
 	} else if (find(fn, arg)) {
 		err = -EEXIST;
-	} else if (nr_listeners == ASYNCTRACE_COLLECTION_LISTENERS) {
+	} else if (nr_listeners - nr_gaps == ASYNCTRACE_COLLECTION_LISTENERS ||
+		   nr_listeners == sizeof(listeners) / sizeof(listeners[0])) {
 		err = -ENOSPC;
 	} else {
 		if (!nr_listeners && hook)
@@ -128,6 +135,7 @@ AT_PUBLIC int at_collection_unlisten(at_collection_fn fn, void *arg)
 	l = find(fn, arg);
 	if (l) {
 		l->fn = NULL;
+		nr_gaps++;
 		/*
 		 * If call_listeners() is walking the listeners, they must not move: it closes the
 		 * gaps later.

@@ -88,7 +88,7 @@ static uint64_t size_limit(void)
 }
 
 /*
- * Returns the bytes of executable memory that a line of /proc/self/maps describes, such as
+ * Returns the bytes of private executable memory that a line of /proc/self/maps describes, such as
  * "55d0-55d1 r-xp ..."
  */
 static uint64_t executable_bytes(const char *line)

@@ -130,8 +130,8 @@ enum put { PUT, FULL, STALE };
 
 /*
  * Writes a record. The caller holds the lock. Returns FULL if the caller must count the record as
- * dropped. If the ring's tag shows that the run is over, the record belongs to no run: returns PUT,
- * so that the caller does not count it.
+ * dropped, and STALE if the gate has changed. If the ring's tag shows that the run is over, the
+ * record belongs to no run: returns PUT, so that the caller does not count it.
  */
 static enum put put_record(const struct at_destination *d, uint32_t gate,
 			   const struct at_record *rec)

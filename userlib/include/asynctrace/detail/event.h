@@ -189,7 +189,7 @@ TRACE_INLINE_ uint64_t at_site_known_(const struct at_site_ *site, uint32_t gate
 	return 0;
 }
 
-/* @gate is not 0. */
+/* Returns TRACE_FOUND_() of the state of @site under @gate, which must not be 0. */
 TRACE_INLINE_ uint64_t at_site_test_(struct at_site_ *site, uint32_t gate)
 {
 	const uint64_t found = at_site_known_(site, gate);
