@@ -91,7 +91,7 @@ static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_
 			return -EAGAIN;
 		}
 	}
-	/* The session counts a provider once, even if it is offered several times. */
+	/* The session counts a refused provider once, even if it is offered several times. */
 	counted = p->refused && p->refused_by == s->id;
 	p->refused = err;
 	p->refused_by = s->id;
@@ -160,11 +160,11 @@ static bool at_offer_lasts(const struct at_provider *p, u64 offer)
 }
 
 /*
- * Trace the threads of a member that joins late, before its gate is opened. Drops
- * at_lock.
+ * Trace the threads of a member that joins late, before its gate is opened. May drop at_lock and
+ * take it again.
  *
- * Return: true if the caller must open the gate. The session may have been stopped
- * meanwhile, the provider may have left, or at_member_retry() may have opened the gate.
+ * Return: true if the caller must open the gate; false if meanwhile the session was stopped, the
+ * provider left, or at_member_retry() opened the gate.
  */
 static bool at_offer_tasks(struct at_member *m)
 {
@@ -188,7 +188,7 @@ static bool at_offer_tasks(struct at_member *m)
 
 /*
  * Complete a late join. @err: result of at_offer_take(). If it is 0, trace the threads of the
- * new member @m and open its gate. Notify of the result. Drops at_lock.
+ * new member @m and open its gate. Notify of the result. May drop at_lock and take it again.
  */
 static void at_offer_late(struct at_session *s, struct at_provider *p, struct at_member *m,
 			  int err)
@@ -231,9 +231,9 @@ static bool at_offer_may(const struct at_session *s, u32 since)
 /*
  * Offer a provider to a session that wants it. Called without locks.
  *
- * The offer has no effect if the session cannot take providers yet, or if another session keeps
- * @p. In the first case, the session's next start or initialization finds @p. In the second
- * case, at_offer_later() offers @p again when the other session has ended.
+ * The session does not get @p if it cannot take providers yet, or if another session keeps @p. In
+ * the first case, the session's next start or initialization finds @p. In the second case,
+ * at_offer_later() offers @p again when the other session has ended.
  */
 static void at_offer_to(struct at_session *s, struct at_provider *p, const struct at_asked *asked)
 {
@@ -443,8 +443,8 @@ static int at_offer_adopt_one(struct at_session *s, struct at_provider *p, struc
 }
 
 /*
- * Take the free providers that a session wants: those that may take only a share of its memory, or
- * the others. See at_offer_adopt().
+ * Take some of the free providers that a session wants. If @shared, take only those that may use
+ * only a share of its memory; otherwise, take only the others. See at_offer_adopt().
  */
 static bool at_offer_adopt_some(struct at_session *s, struct at_prepared *prep, bool start,
 				bool last, bool shared)

@@ -23,7 +23,7 @@
 
 /* Traced tasks are freed shortly after their last switch: look again after this time. */
 #define AT_ENDED_DELAY	msecs_to_jiffies(50)
-/* Ended providers that are looked at to find one of a user */
+/* Limit of list entries that at_member_make_room() looks at */
 #define AT_ROOM_LOOKS	64
 
 /**
@@ -155,9 +155,9 @@ static struct at_rings *at_member_finish(struct at_member *m)
 }
 
 /*
- * The user of @m has many ended providers: free the rings of one that @s keeps. Other users'
- * records stay. Only some of the providers that ended first are looked at, because there may be
- * many.
+ * Free the rings of one ended provider in @s, because the user of @m has many of them. Prefer
+ * the user's oldest one, and take @m if no other is found. Other users' records stay. Look at
+ * the first AT_ROOM_LOOKS entries only, because the list may be long.
  */
 static void at_member_make_room(struct at_session *s, struct at_member *m)
 {
@@ -261,8 +261,8 @@ static bool at_member_told(const struct at_member *m)
 }
 
 /*
- * Returns true if no probe can find an entry of the member's tasks any more, or count
- * drops on its behalf. This takes a grace period after the last entry was removed.
+ * Returns true if probes can no longer find an entry of the member's tasks, and so cannot count
+ * drops for the member. This takes a grace period after the last entry was removed.
  */
 static bool at_member_quiet(struct at_member *m)
 {

@@ -55,7 +55,7 @@ void at_user_add(struct at_member *m, kuid_t uid, u64 bytes)
 	m->bytes = bytes;
 }
 
-/* The provider of a member that is not done is gone. */
+/* Note that the provider of a member has ended before the member is done. */
 void at_user_gone(struct at_member *m)
 {
 	lockdep_assert_held(&m->session->members_lock);

@@ -18,9 +18,9 @@ struct at_session;
  * @node: in the session's hash
  * @uid: the user, see at_charge_user()
  * @members: number of members that are not done; the structure is freed with the last one
- * @bytes: size of their rings
- * @gone_bytes: size of the rings of those whose provider is gone
- * @gone: these members
+ * @bytes: size of the rings of these members
+ * @gone_bytes: size of the rings of the members in @gone
+ * @gone: list of the members that are not done and whose provider has ended
  */
 struct at_user_sum {
 	struct hlist_node node;

@@ -221,7 +221,7 @@ static void p45_streaming_clears(struct kunit *test)
 	at_test_clears(test, false, true);
 }
 
-/* P40: after a clear, the room for writers is less than a sub-buffer smaller than the ring. */
+/* P40: after a clear, writers have room for the whole ring, except less than one sub-buffer. */
 static void p40_clear_gives_room(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, false);
@@ -289,7 +289,7 @@ static void i8_circular_reads_one_less(struct kunit *test)
 			(at_pos_linear(r->position, false) - 1) / AT_TEST_SUB - 2);
 }
 
-/* Detects that a writer may have overwritten words while they were read. */
+/* The reader must notice if a writer may have overwritten words while they were read. */
 static void i8_overrun_is_seen(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, true);
@@ -353,7 +353,6 @@ static void i2_random_rings_stay_in_bounds(struct kunit *test)
 	}
 }
 
-/* at_source_now() counts all committed records, even if writers wrap the ring meanwhile. */
 /* Writers stay below the largest position, because readers could not follow a wraparound. */
 static void i8_limits_stay_below_the_largest_position(struct kunit *test)
 {
@@ -374,6 +373,7 @@ static void i8_limits_stay_below_the_largest_position(struct kunit *test)
 	}
 }
 
+/* at_source_now() counts all committed records, even if writers wrap the ring meanwhile. */
 static void i8_committed_while_written(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, true);

@@ -169,7 +169,7 @@ static void i6_who_is_alone_has_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->ring.tight.period, 0);
 	at_test_shares_end(test, s);
 
-	/* With two members, the first gets all but the reserve, and its quota of the reserve. */
+	/* With two members, the first gets the ring without the reserve, plus one quota of it. */
 	at_test_shares(test, s, 8, false, 2, false);
 	KUNIT_EXPECT_EQ(test, at_test_flood(s, 0, 7), 6 * per_sub + s->ring.tight.quota / 7);
 	KUNIT_EXPECT_EQ(test, at_test_flood(s, 1, 7), s->ring.tight.quota / 7);
@@ -270,7 +270,7 @@ static void i6_quotas_fit_the_reserve(struct kunit *test)
 				u64 lost = (u64)nsub * (ASYNCTRACE_SUBBUF_WORDS +
 							AT_SHARE_RECORD - 1);
 
-				/* Skip the minimum quota of a reserve that is too small. */
+				/* Skip: quotas that are raised to the minimum need not fit. */
 				if (at_share_quota(&g, room, sharers) == 2 * AT_SHARE_RECORD)
 					continue;
 				KUNIT_ASSERT_LE(test, all + lost + AT_SHARE_RECORD, room);

@@ -65,7 +65,10 @@ static void put_long_string(struct words *w, unsigned int index)
 	to[0] = ASYNCTRACE_FXT_STRING_HEAD(index, len);
 }
 
-/* Puts an event of a new thread. Its names fit into the table, but not into one record. */
+/*
+ * Puts an event of a new thread. Its two names fit into the string table, but one record cannot
+ * have both of them inline.
+ */
 static void put_large_event(struct words *w)
 {
 	uint64_t *to;
@@ -100,7 +103,10 @@ static struct words random_words(void)
 	return w;
 }
 
-/* Pushes words as the composer does, until nothing is taken. Returns the number of words taken. */
+/*
+ * Pushes words in pieces, as the composer does, until the filter does not take all of a piece.
+ * Returns the number of words taken.
+ */
 static size_t push(struct tail *t, const struct words *in)
 {
 	size_t at = 0;

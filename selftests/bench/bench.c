@@ -61,7 +61,10 @@ static void w_counter(int thread)
 	(void)thread;
 }
 
-/* Two windows for each event: one that may be recorded, and one of a category that never is */
+/*
+ * A window is a loop that runs a statement WINDOW times. Each event has two: in one it may be
+ * recorded, in the other it has a category that never is.
+ */
 #define EVENT(name, needs, limit, statement, lttng) \
 	static void w_##name(int thread) \
 	{ \

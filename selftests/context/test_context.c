@@ -269,7 +269,7 @@ static void scopes_within(void)
 	check(child.operation.parent == 8);
 	check(event_is(2, BEGIN, "TIMER", "operation", c.operation.id));
 	check(event_is(6, END, "TIMER", "resumed", 7) && event_is(7, END, "around", "resumed", 0));
-	/* Enter the context's operation although nothing is recorded. */
+	/* The scope of a context must enter its operation even if nothing is recorded. */
 	at_context_init(&c, TIMER, NULL);
 	{
 		TRACE_OPERATION_SCOPE(7, "scope", "around");

@@ -810,7 +810,10 @@ static void many_threads(void)
 	 * object. Both are NULL in contexts that live() makes.
 	 */
 	check(creates == 5 * n && destroys == creates && !wrong, "%u %u %u", creates, destroys, wrong);
-	/* Two calls for the two runs of @c. In each run, two calls in the second live(). */
+	/*
+	 * Each of the two runs of @c has one call for @c, and two calls in the second live(), which
+	 * has two listeners.
+	 */
 	check(afters == 6 * n, "%u", afters);
 	done("N46_listeners_are_shared_by_threads");
 }

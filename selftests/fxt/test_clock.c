@@ -122,7 +122,10 @@ static uint64_t fast_clock(uint64_t ticks)
 	return ticks + ticks / 1000 * (ticks / 1000) / 10000000;
 }
 
-/* A segment with too many pairs keeps the times of new ticks, and old ones almost. */
+/*
+ * A segment that has too many pairs loses some of them. The times of new ticks stay the same, those
+ * of old ticks change by little.
+ */
 static void test_many_pairs_are_thinned_out(void **unused)
 {
 	size_t most = 0, removals = 0, before = 0;

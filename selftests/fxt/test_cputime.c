@@ -203,14 +203,13 @@ static void failure_of_writing_is_reported(void **unused)
 #define LONG_TURNS	400
 
 /*
- * Returns how long a thread had a CPU between @from and @to, at which it had one. @at: times of its
- * turns
+ * Returns how long a thread had a CPU between @from and @to. The thread must have a CPU at both
+ * times. @at: times at which it left its CPU and got one again, in turns
  */
 static uint64_t time_on_cpu(const uint64_t *at, size_t nr, uint64_t from, uint64_t to)
 {
 	uint64_t sum = to - from;
 
-	/* At @at[0] the thread leaves its CPU, at @at[1] it gets one again, and so on. */
 	for (size_t i = 0; i + 1 < nr; i += 2)
 		if (at[i] >= from && at[i + 1] <= to)
 			sum -= at[i + 1] - at[i];

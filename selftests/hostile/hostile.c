@@ -84,7 +84,7 @@ static void scribble(void)
 			at = p.control->headers / 8 + rnd() % (8 * (p.control->nr_rings + 1));
 		words[at] = rnd() & 1 ? rnd() : rnd() % 8192;
 	}
-	/* Write some successive words into the names. */
+	/* Write a random position of the names, and random words over the names. */
 	words = (void *)(p.rw + p.control->durable);
 	words[0] = rnd() % (2ULL * p.control->durable_words);
 	for (int i = 0; i < 64; i++)

@@ -53,10 +53,10 @@ complete() {
 	[ "$(of $honest 3) $(of $honest 4) $(of $honest 5) $(of $honest 6)" = "$1 0 0 0" ]
 }
 
-# attributed COUNT [EVIL]: in the file, exactly the events of http and disk, COUNT, are the honest
-# provider's, and all others, EVIL if that is given, the hostile one's. The recorder writes some
-# instants and durations, too, of a process of its own. Records with a thread have PID/TID in the
-# second column.
+# attributed COUNT [EVIL]: the file has COUNT events of the categories http and disk, all of the
+# honest provider. All other events are of the hostile provider; EVIL is their number, if given.
+# Events that the recorder adds are skipped: they have a process of their own. Records with a thread
+# have PID/TID in the second column.
 attributed() {
 	"$AT" dump --events t.fxt 2>&1 | awk -v honest="$honest" -v hostile="$hostile" -v want="$1" \
 			-v evil="${2-}" -v recorder=$((0x70000000)) '
@@ -89,8 +89,8 @@ valid() {
 	"$AT" validate --allow-open t.fxt >> log 2>&1 && account_holds "$AT" t.fxt >> log 2>&1
 }
 
-# No thread but those of the hostile provider has an operation in scheduling records, and each id
-# there has the salt of that process. Print the number of these ids.
+# Only threads of the hostile provider have operations in scheduling records, and the ids of these
+# operations have one salt, because they are of one process. Print the number of these ids.
 operations() {
 	"$AT" dump --json t.fxt | python3 -c '
 import json, sys
@@ -112,7 +112,8 @@ sys.exit(f"{len(strange)} ids of other threads, {len(salts)} salts" if strange o
 ' $hostile >ids 2>>log
 }
 
-# common COUNT [EVIL]: EVIL is the number of the hostile provider's valid records, if it is known
+# common COUNT [EVIL]: the checks of all recordings. COUNT is the number of the honest provider's
+# events. EVIL is the number of the hostile provider's valid records, if it is known.
 common() {
 	check "the recorder ended with $status" [ $status = 0 ]
 	check "the hostile provider went on to the end, not $alive" [ $alive = $((128 + 9)) ]

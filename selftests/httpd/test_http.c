@@ -6,7 +6,8 @@
  *   - the answer is 0, a length up to what was given, or a known status;
  *   - the answer does not depend on how the bytes were split: if a prefix has an answer, every
  *     longer prefix has the same;
- *   - an accepted path begins with '/' and consists of the given bytes;
+ *   - an accepted path is shorter than its head; it begins with '/', unless the server does not
+ *     allow the method;
  *   - the parser reads nothing beyond the given length (each buffer is an allocation of that size,
  *     so that the address sanitizer notices one byte too many).
  *
@@ -50,7 +51,7 @@ static int parse(struct http_head *h, const char *bytes, size_t len)
 
 static const struct {
 	const char *head;
-	int answer;		/* OK: this head is accepted */
+	int answer;		/* OK: accepted; 0: incomplete; negative: minus the status */
 	const char *path;
 } table[] = {
 	{ "GET / HTTP/1.1\r\n" HOST "\r\n", OK, "/" },
@@ -291,7 +292,7 @@ static size_t garbage(char *to, size_t max)
 	return n;
 }
 
-/* A correct head with some bytes changed, removed or doubled */
+/* A head of the table, with some bytes changed, removed or doubled */
 static size_t mutant(char *to)
 {
 	const char *from = table[random() % (sizeof(table) / sizeof(*table))].head;

@@ -22,10 +22,7 @@
 #define BAR_SWITCH	150
 #define BAR_WAKING	80
 #define BAR_UNTRACED	45
-/*
- * Limits of records with both operations, and with the reason of the switch or the waker's
- * operation
- */
+/* Limits if both tasks work on operations, and the session records reasons of switches */
 #define BAR_REASONS	200
 #define BAR_WAKER	110
 /* Two ways to measure a switch may differ by this much. */

@@ -16,7 +16,7 @@
  */
 enum pattern {
 	PATTERN_YIELD,	/* no wakeup: both give up the CPU, neither sleeps */
-	PATTERN_HALF,	/* one: of the partner, which preempts the caller; the caller never sleeps */
+	PATTERN_HALF,	/* one: the partner wakes up and preempts; the caller never sleeps */
 	PATTERN_FULL,	/* two: each wakes the other and then sleeps */
 	PATTERNS
 };

@@ -97,7 +97,7 @@ struct tape {
 	uint8_t *slots;
 	uint64_t *string_words;	/* a copy of the durable ring */
 	struct at_trace_result result;
-	bool linger;		/* check at the end that no writer writes later */
+	bool linger;		/* tape_end() checks that no writer writes any more */
 };
 
 struct tape_options {
@@ -124,7 +124,7 @@ void tape_roll(struct tape *t);
  */
 void tape_end(struct tape *t, bool attached);
 void tape_free(struct tape *t);
-/* Fails the test if a record was torn, miscounted, out of order, unpadded or unnamed. */
+/* Fails the test if a count of faults in @t is not 0, or a delivered event is missing. */
 void tape_check(const struct tape *t);
 
 #endif /* TAPE_H */

@@ -247,8 +247,10 @@ static uint64_t sum_of(bool begun)
 
 /**
  * struct range - limits of the number of records that were attempted before a start
- * @low: upper limit, which gives the least number of later records: counted after the start
- * @high: lower limit, which gives the greatest number of later records: counted before the start
+ * @low: upper limit, counted after the start; with it, check_range() computes the least number of
+ *	records after the start
+ * @high: lower limit, counted before the start; with it, check_range() computes the greatest number
+ *	of records after the start
  */
 struct range {
 	uint64_t low;

@@ -13,7 +13,7 @@ trap 'rm -rf "$tmp"' EXIT
 . "$(dirname "$0")/../lib.sh"
 
 ulimit -c 0
-# On one CPU one ring has all events.
+# Run the program on one CPU, so that one ring has all events.
 cpu=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
 { taskset -c "$cpu" "$crash" "$tmp/crash.fxt"; } 2> "$tmp/err"
 ok crash_dies_of_its_signal [ $? = 139 ]

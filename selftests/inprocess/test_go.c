@@ -447,9 +447,10 @@ static void log_in_snapshot(void)
 /* --- trace and flight recorder in all orders -------------------------------------------------- */
 
 /**
- * struct run - a trace or a recorder that runs
- * @fd: of the trace
- * @from: number of the first event in the files of the trace or recorder
+ * struct run - state of the trace or of the recorder
+ * @on: it has been started and not stopped
+ * @fd: the trace's file; not used for the recorder
+ * @from: number of the first event in its files
  */
 struct run {
 	bool on;

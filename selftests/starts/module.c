@@ -11,7 +11,7 @@
 #include "ledger.h"
 #include "scene.h"
 
-/* Returns the records that the scene wrote. */
+/* Returns the number of records that the scene wrote. */
 static uint64_t round_of(struct at_ctl *ctl, const struct scene *s, struct tally *t)
 {
 	/* In every fourth round, the rings are too small for the records of a large scene. */

@@ -23,7 +23,7 @@
 #include "scene.h"
 
 #define STACK	(64 * 1024)
-#define LATE	3	/* number of threads begun by a child or after descriptors were closed */
+#define LATE	3	/* threads that begin in a child, or after descriptors were closed */
 
 /* Counts of this process; a forked child resets them. */
 static struct tally *tally;

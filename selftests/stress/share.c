@@ -27,7 +27,7 @@
 #define FLOODING	(2 * PAIRS + 2)
 #define RING		(256 << 10)
 
-/* How often a thread was switched out between two moments, by /proc */
+/* How often a thread was switched out between two moments, by getrusage(2) */
 struct report {
 	int32_t tid;
 	uint64_t from, to;
@@ -68,7 +68,7 @@ static uint64_t switches(void)
 	return r.ru_nvcsw + r.ru_nivcsw;
 }
 
-/* Returns how often the thread was switched out. Stores in *at a time that had this count. */
+/* Returns how often the thread was switched out. Stores in *at a time at which this count held. */
 static uint64_t moment(uint64_t *at)
 {
 	uint64_t before;

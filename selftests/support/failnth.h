@@ -30,8 +30,8 @@ bool fail_clean(int err);
 /* --- state of the module ------------------------------------------------------ */
 
 /**
- * struct state - all sessions, providers, announced categories and rings that @nl may see, one per
- * line, without values that differ each time
+ * struct state - all sessions, providers, announced categories and rings of providers that @nl of
+ * state_take() may see, one per line, without values that differ each time
  * @text: the lines
  * @len: length of @text in bytes
  */

@@ -17,7 +17,7 @@
 #define NU_WRITERS	2048
 /* Number of shapes that are never written in a later generation than that in their number */
 #define NU_SHAPES	6
-/* Number of all shapes. Macros write the others, possibly in a later generation or unnumbered. */
+/* Number of all shapes. The others may be written in a later generation, or have no number. */
 #define NU_ALL_SHAPES	14
 #define NU_VARIED	-1	/* one of the first NU_SHAPES */
 #define NU_ANY		-2	/* one of NU_ALL_SHAPES */
@@ -28,8 +28,8 @@
 #define NU_GENERATION(n) ((uint32_t)((n) >> 48))
 
 /*
- * Attempts the event @seq of @writer. @shape: a shape's number, NU_VARIED or NU_ANY. Returns
- * the generation in its number, or 0: nothing was attempted.
+ * Tries to write event number @seq of @writer. @shape: a shape's number, NU_VARIED or NU_ANY.
+ * Returns the gate, of which the event's number has the lower 16 bits; 0: nothing was attempted.
  */
 uint32_t nu_emit(uint32_t writer, uint32_t seq, int shape);
 /* Returns the gate, after registering if that had to be done. 0: the gate is closed. */

@@ -200,7 +200,7 @@ static uint32_t left(void)
 
 static void bring_to(enum place place)
 {
-	/* Index: words left. Value: shape, of 4, 5 or 6 words, so that at last fewer than 3 remain. */
+	/* By words left: a shape of 4, 5 or 6 words, so that in the end fewer than 3 remain. */
 	static const int fill[] = { [3] = 1, [5] = 1, [6] = 3, [7] = 1, [11] = 1 };
 	const uint64_t dropped = line()->dropped;
 

@@ -7,7 +7,7 @@
  * A turn is an async operation and an instant, then a sleep of MICROSECONDS. In turn number TURN,
  * each thread raises FLOOD alerts "noise" and then the alert "late". If FLOOD is not 0, it raises
  * one more "noise" after 200 ms, when alerts are accepted again. Exits with STATUS.
- * Events: 3 * THREADS * TURNS, 2 of 3 in the category "http", the others in "disk".
+ * Events without alerts: 3 * THREADS * TURNS, 2 of 3 in the category "http", the others in "disk".
  */
 #include <pthread.h>
 #include <stdint.h>

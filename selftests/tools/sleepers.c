@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program to record: its threads sleep all the time, each in another way
+ * A program to record: its threads but one sleep all the time, each in another way
  *
  * usage: sleepers SECONDS [MORE]
  *
  * The main thread writes an event every 20 ms. Its threads are named after the system call in which
  * they sleep: read, accept, futex and epoll_wait; "spin" runs all the time. MORE further threads,
- * named "more", sleep in futex. Prints a line when all threads sleep: the process id, then the
- * thread ids in this order.
+ * named "more", sleep in futex. When the threads have had time to fall asleep, prints a line: the
+ * process id, then the ids of the five threads in this order.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 		if (pthread_create(&thread, &small, run, (void *)i))
 			return 2;
 	pthread_barrier_wait(&all);
-	/* Wait until all threads have fallen asleep. */
+	/* Give all threads time to fall asleep. */
 	nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
 	printf("%d", (int)getpid());
 	for (int i = 0; i < NR; i++)

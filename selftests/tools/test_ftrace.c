@@ -118,7 +118,7 @@ static ssize_t write_or_fail(void *arg, const void *buf, size_t len)
 	return fails.write && nr_composed >= fails.at ? fails.err : (ssize_t)len;
 }
 
-/* Writes what was composed before and fails as record's filters do. */
+/* Called before each event. Writes earlier records and handles errors like trace_out_ring(). */
 static int on_cpu(void *arg, uint32_t cpu)
 {
 	struct at_compose *c = arg;

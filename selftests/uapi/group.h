@@ -29,7 +29,7 @@ static inline void group_leave(void)
 	NEED(!raw_put("/sys/fs/cgroup/cgroup.procs", "0"));
 }
 
-/* Returns bytes from the group's memory.stat. @what: the name between a line feed and a space. */
+/* Returns a number from the group's memory.stat. @what: a line feed, its name and a space. */
 static inline long long group_bytes(const char *what)
 {
 	char text[8192];

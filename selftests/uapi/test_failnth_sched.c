@@ -85,8 +85,9 @@ static void *sleeper(void *arg)
 }
 
 /*
- * If the first table entry of a start cannot be allocated, all threads are missed. The number of
- * that allocation differs from run to run.
+ * Starts a session so that its first table entry cannot be allocated: then all threads are missed.
+ * Tries each allocation, because the number of that one differs from run to run. Returns the
+ * number, or 0 if no start missed threads.
  */
 static int start_without_memory(void)
 {

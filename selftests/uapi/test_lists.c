@@ -128,7 +128,7 @@ static uint64_t cgroup(void)
 	return st.st_ino;
 }
 
-/* Returns a text of the greatest length, which differs for each @i. */
+/* Returns a text of the greatest permitted length. Each @i gives another text. */
 static const char *longest(int i, char mark)
 {
 	static char text[ASYNCTRACE_CATEGORY_MAX + 1];

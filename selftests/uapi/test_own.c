@@ -444,7 +444,7 @@ static void namespace_hides_sessions_outside_of_it(void)
 	EXPECT_IS(reading_as(&nobody, &given), -ENOENT);
 }
 
-/* The session still belongs to its user, who may start and stop it. */
+/* A user may start and stop all sessions of the same user, but may not read all of them. */
 static void session_needs_right_to_record_to_be_read(void)
 {
 	static const struct who group = { .uid = NOBODY, .gid = { GROUP, GROUP, GROUP } };

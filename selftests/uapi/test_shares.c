@@ -25,7 +25,8 @@ struct part {
 /**
  * struct user - a child process
  * @last: id of its last provider
- * @end: pipe; a byte ends the child. Children that begin later also have this end of it
+ * @end: write end of a pipe; a byte ends the child. Closing it would not end the child, because
+ *	children that begin later have copies of it
  */
 struct user {
 	pid_t pid;
@@ -99,7 +100,7 @@ static void end_all(struct user *u, unsigned int n)
 		end(&u[i]);
 }
 
-/* Bytes of a ring for each CPU and of the fallback ring, and the limit of root's session */
+/* Memory limit of root's sessions in bytes, and the number of online CPUs */
 static struct {
 	uint64_t limit, cpus;
 } memory;
@@ -110,12 +111,13 @@ static void open_root(void)
 	NEED(!raw_memory_limit(&nl, &memory.limit, &memory.cpus));
 }
 
+/* Returns the bytes of a provider's rings: one for each CPU, and the fallback ring. */
 static uint64_t set(uint64_t ring)
 {
 	return (memory.cpus + 1) * ring;
 }
 
-/* Returns the smallest ring of which fewer than @sets sets fit into the limit. */
+/* Returns the smallest ring size with which rings of @sets providers exceed the limit. */
 static uint64_t ring_for(unsigned int sets)
 {
 	uint64_t ring = ASYNCTRACE_RING_MIN;
@@ -150,7 +152,7 @@ static unsigned int joined(int session, const struct user *u, unsigned int n)
 	return found;
 }
 
-/* Returns the number of users of whose last provider, which has ended, the session has records. */
+/* Returns the number of users whose last provider has ended and still has rings in the session. */
 static unsigned int kept(int session, const struct user *u, unsigned int n)
 {
 	unsigned int found = 0;

@@ -236,7 +236,7 @@ static int only_provider(void *arg)
 	return read(((int *)arg)[2], &byte, 1) != 1;
 }
 
-/* Starts a session of the caller that records these providers. Returns its id, or 0. */
+/* Starts a session of the caller that records providers named "shared". Returns its id, or 0. */
 static int record_shared(void)
 {
 	int id;
@@ -626,7 +626,7 @@ static void I19_subordinate_uids_share_their_owners_quota(void)
 	pid_t child;
 	char path[64], byte;
 
-	/* The earlier tests have used up the limit: their sessions are freed after a while. */
+	/* Sessions of earlier tests count until they are freed. make_sessions() waits for that. */
 	EXPECT_IS(raw_child(make_sessions, NULL, NOBODY), 0);
 	NEED(!pipe(space.ready) && !pipe(space.mapped));
 	for (int i = 0; i < 2400; i++) {

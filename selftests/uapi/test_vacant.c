@@ -96,7 +96,10 @@ static void provider_vacated_during_a_start_is_taken(void)
 		next = initialized("next", NULL);
 		delay = random() % longest;
 		pthread_barrier_wait(&both);
-		/* A start takes less than twice as many steps of the other thread's loop. */
+		/*
+		 * The other thread's delay counts steps of a loop. A step takes at least half a
+		 * nanosecond. So steps as many as this start has ns cover half of a start or more.
+		 */
 		longest = start(next);
 		pthread_barrier_wait(&both);
 		missed += !joins(&contested, next);

@@ -39,7 +39,7 @@ int add_span(struct analysis *a, struct thread *t, const struct span *s)
 	struct span *last = last_span(t), new = *s;
 
 	new.lost_until = t->lost_until;
-	/* The last span has length 0, so the new one replaces it. */
+	/* The last span does not begin earlier: it has no length, and the new one replaces it. */
 	if (last && last->from >= s->from) {
 		new.from = last->from;
 		new.wait = last->wait;

@@ -220,7 +220,7 @@ void doctor_module(struct doctor *d)
 		doctor_remedy(d, "mount it, as root: mount -t sysfs none /sys");
 		return;
 	}
-	/* A built-in module has no directory in /sys/module. */
+	/* A built-in module may have no directory in /sys/module. */
 	d->absent = d->err == -ENOENT || (stat("/sys/module/asynctrace", &st) &&
 					  stat("/sys/class/misc/" ASYNCTRACE_DEVICE, &st));
 	if (d->absent)
@@ -271,7 +271,7 @@ static void no_access(struct doctor *d, const char *path, const struct stat *st,
 		doctor_remedy_error(d, err);
 }
 
-/* True if the node is the module's device. False if the module is absent. */
+/* True if the node is the module's device, or if the module is there but its number unknown. */
 static bool is_device(const struct doctor *d, const struct stat *st)
 {
 	unsigned int major, minor;

@@ -22,8 +22,8 @@
 #define INITIAL_PID_NS	0xEFFFFFFCU
 
 /*
- * Limit of the walks over the threads of a process. Walks are repeated until one finds no new
- * thread.
+ * Limit of the walks over the threads of a process. Walks are repeated until one finds no more
+ * threads than the walk before.
  */
 #define WALKS_MAX	16
 

@@ -25,7 +25,7 @@ static void refill(struct fxt_reader *r)
 	r->have += n / 8;
 }
 
-/* Makes @words words available, unless the file ends earlier. */
+/* Reads until @words words are available, or the file ends. Without effect if words are pushed. */
 static void fill(struct fxt_reader *r, size_t words)
 {
 	if (r->have - r->at < words && r->in && !r->end)

@@ -21,7 +21,7 @@
 /* Threads to read before the session is read again */
 #define BURST	128
 
-/* Limit of the time for lists of providers: a list takes at most one tenth of the time. */
+/* After a list of the providers, wait this many times as long as the list took. */
 #define CHECK_PAUSE	10
 
 /* Limit of the processes in a list */
@@ -134,8 +134,9 @@ static void free_process(struct listed_process *p)
 }
 
 /*
- * Of the processes whose threads were read, removes those that are no providers any more or could
- * not be read. Marks the others as checked.
+ * Of the processes whose threads were read, removes unchecked ones that are no providers any more
+ * or could not be read. Removes all unchecked ones if the providers cannot be listed. Marks the
+ * others as checked.
  */
 static void check_processes(struct recorder *r)
 {

@@ -42,7 +42,7 @@ static int ring_of_chosen(void *arg, uint32_t provider, uint32_t ring)
 	return tail_source(o->tail, provider, ring);
 }
 
-/* Begins the next file when all records of the present one have their CPU times. */
+/* Called when all records of the present file have their CPU times: opens the next file. */
 static int next_file(void *arg)
 {
 	struct trace_out *o = arg, old = *o;

@@ -119,9 +119,9 @@ int trace_out_check(struct trace_out *o, int err);
 int trace_out_end(struct trace_out *o);
 
 /*
- * True if the next chunk may make the file larger than @max_size. Call this before read(2),
- * because read(2) removes the chunk from the session, so it must be written. If a chunk takes
- * more room than expected, the file exceeds @max_size by the difference.
+ * True if the next chunk may make all files together larger than @max_size. Call this before
+ * read(2), because read(2) removes the chunk from the session, so it must be written. If a chunk
+ * takes more room than expected, the files may exceed @max_size by the difference.
  */
 bool trace_out_full(const struct trace_out *o);
 

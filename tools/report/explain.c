@@ -14,7 +14,7 @@
 
 /* --- times ---------------------------------------------------------------------- */
 
-/* The unit that fits an operation's latency. All its times use this unit. */
+/* A unit of time. The sentence uses the one that fits the latency, except for throttled times. */
 struct unit {
 	const char *name;
 	double ns;
@@ -431,7 +431,7 @@ static void json_throttling(FILE *f, const struct analysis_interval *row, uint64
 	fprintf(f, ",\"throttled_ns\":%" PRIu64, ns);
 }
 
-/* Prints all members about a row except its times. */
+/* Prints the members that rows and parties have in common. */
 static void json_row(FILE *f, const struct analysis_interval *row)
 {
 	static const char *const kinds[] = {

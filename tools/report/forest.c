@@ -89,7 +89,7 @@ void forest_sort(struct forest *f)
 
 struct forest_node *forest_parts(const struct forest *f, uint64_t id, size_t *nr)
 {
-	/* Parts of .of 0 belong to no operation, but a program may give an operation the id 0. */
+	/* A program may give an operation the id 0. But parts with .of 0 belong to no operation. */
 	size_t low = 0, high = id ? f->nr : 0, end;
 
 	while (low < high) {

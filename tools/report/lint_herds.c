@@ -41,7 +41,7 @@ static struct lint_waker *waker_of(struct lints *l, const struct analysis_thread
 	return &l->wakers[e->a - 1];
 }
 
-/* Counts @h if all of its threads but one went back to sleep. */
+/* Counts @h if it is large enough, all of its turns are over, and all but one were futile. */
 static void count_herd(struct lint_waker *w, const struct herd *h)
 {
 	if (h->woken < LINT_HERD || h->judged != h->woken || h->futile != h->woken - 1)
@@ -120,7 +120,7 @@ int lints_woken(struct lints *l, const struct analysis_turn *turn)
 	last = w ? fxt_make(&l->last_herds, fxt_hash(w - l->wakers, turn->thread->tid)) : NULL;
 	if (!t || !last)
 		return -ENOMEM;
-	/* A second wakeup of the same thread does not make the herd larger. */
+	/* A herd has one wakeup of each thread: a second one begins the next herd. */
 	if ((!w->herd || turn->to - w->herd->first > LINT_HERD_NS ||
 	     w->herd->number == last->a) && !new_herd(l, w, turn->to))
 		return -ENOMEM;

@@ -13,7 +13,7 @@ enum sheet_kind {
 	SHEET_COUNT,
 	SHEET_ID,	/* a number that identifies something, such as a pid */
 	SHEET_NS,	/* printed for people as milliseconds, for programs as ns */
-	SHEET_NS_DIFF,	/* a difference in ns, printed like SHEET_NS, for people with a sign */
+	SHEET_NS_DIFF,	/* a difference, like SHEET_NS, for people with a sign */
 	SHEET_SHARE,	/* a fraction of 1, printed for people as percent */
 	SHEET_RATIO,	/* a number with a fraction */
 	SHEET_BAR,	/* a share with a bar; only as last column */

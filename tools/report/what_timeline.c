@@ -97,7 +97,7 @@ struct line {
 struct lines {
 	struct line *of;	/* in order of the first interval */
 	size_t nr, room;
-	struct fxt_table index;	/* tid + 1, or 1 without thread: .a index of the line + 1 */
+	struct fxt_table index;	/* key: tid + 1, or 1: no thread; .a: index in @of, plus 1 */
 };
 
 /*

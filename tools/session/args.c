@@ -194,7 +194,8 @@ static bool take_uids(struct session_args *a, char *text)
 }
 
 /*
- * Takes the path of a cgroup's directory, absolute or below the mount point of the hierarchy.
+ * Takes the path of a cgroup's directory: absolute, or relative to the working directory or to the
+ * mount point of the hierarchy.
  */
 static bool take_cgroup(struct session_args *a, const char *text)
 {

@@ -112,8 +112,8 @@ bool session_args_name(struct session_args *a, const char *name);
 bool session_list_take(struct session_list *l, char *text, size_t longest, const char *what);
 
 /*
- * Makes the session. Returns 0, or a negative errno after a message that names the remedy.
- * @info: limits of the module
+ * Makes the session. Returns 0, or a negative errno after a message, which names a remedy if an
+ * option is the cause. @info: limits of the module
  */
 int session_args_create(const struct session_args *a, struct at_ctl *ctl,
 			const struct at_info *info, uint32_t flags, uint32_t *id);
@@ -139,7 +139,7 @@ void session_args_too_large(const struct session_args *a, struct at_ctl *ctl,
 int session_find(struct at_ctl *ctl, const char *text, uint32_t *id);
 
 struct json_doc;
-/* Adds the members of a session to an open object. */
+/* Adds the properties of a session to the open object of @j. */
 void session_json(struct json_doc *j, const struct at_session_info *s);
 
 #endif /* AT_SESSION_ARGS_H */

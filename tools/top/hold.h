@@ -2,8 +2,8 @@
 /*
  * Computes how long records are held back before they are analysed. A record may be read after
  * later ones of other rings. A complete duration is written at its end, but begins before the
- * events that it encloses. So each record waits for the length of the longest complete duration of
- * the last minute, and a margin.
+ * events that it encloses. So each record waits as long as the longest complete duration of the
+ * last 30 to 60 seconds lasted, and a quarter longer, within HOLD_MIN and HOLD_MAX.
  */
 #ifndef TOP_HOLD_H
 #define TOP_HOLD_H
@@ -17,7 +17,7 @@
 #define HOLD_SAMPLES	256
 /* In ns. HOLD_SAMPLES samples with this spacing cover more than HOLD_MAX. */
 #define HOLD_SPACING	50000000ull
-/* Period in ns. A duration affects the delay during the period that reads it, and the next one. */
+/* Period in ns. The delay depends on durations read in the current period and the previous one. */
 #define HOLD_MEMORY	30000000000ull
 
 /*

@@ -47,7 +47,10 @@ static __thread const char *stack[DEPTH_MAX];
 static __thread int depth;
 static __thread uint64_t outermost;
 static __thread bool flow_seen, async_seen;	/* in the outermost duration */
-/* The flow that ended last on this thread; the end of its request must follow. */
+/*
+ * Number of the outermost duration in which a flow last ended on this thread. The end of its
+ * request must follow in the same one, and sets this to 0.
+ */
 static __thread uint64_t flow_ended_in;
 
 __attribute__((format(printf, 1, 2)))

@@ -80,7 +80,7 @@ static noinline void toy_leak(void)
 	WRITE_ONCE(toy_lost, NULL);
 }
 
-/* Allocates memory that is not leaked until the module, whose pointer refers to it, is unloaded. */
+/* Allocates memory that becomes a leak when the module is unloaded, with its pointer to it. */
 static noinline void toy_forget(void)
 {
 	WRITE_ONCE(toy_lost, kmalloc(100, GFP_KERNEL));

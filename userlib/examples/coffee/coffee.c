@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The coffee shop from the documentation of Go's runtime/trace. Each order is an operation. A
- * barista, a milk frother and a cashier work on it, each in a thread of their own.
+ * The coffee shop from the documentation of Go's runtime/trace. Each order is an operation, on
+ * which three threads work: the main thread extracts the coffee, the second one froths the milk,
+ * and the third one mixes them.
  *
  *	ASYNCTRACE_OUT=coffee.fxt coffee 3
  *	asynctrace report coffee.fxt regions

@@ -30,7 +30,10 @@ int log_open(const char *file)
 	return log_fd < 0 ? -errno : 0;
 }
 
-/* Escape control bytes and blanks, which would break lines and fields of the log. */
+/*
+ * Escapes blanks, control bytes and bytes above 0x7e, which could break lines and fields of the
+ * log. Escapes '%', too, so that the path can be decoded.
+ */
 static void put_path(char *to, const char *path)
 {
 	static const char digits[] = "0123456789ABCDEF";

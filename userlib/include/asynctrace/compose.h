@@ -445,8 +445,8 @@ struct at_compose_ended {
  * struct at_compose_stats - statistics
  * @written: bytes of all files, including buffered ones
  * @unnamed: number of threads in scheduling records that have no name
- * @inferred: number of context switches that were added, after a loss or between threads that
- *	are not recorded
+ * @inferred: number of context switches that were added, because records were lost or threads in
+ *	between are not recorded
  * @overlaps: number of durations that viewers may drop, because they begin in the same
  *	nanosecond as an event that they enclose
  * @protocol: number of chunks rejected with -EPROTO

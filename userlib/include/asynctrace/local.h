@@ -28,7 +28,7 @@ extern "C" {
 /**
  * struct at_local_options - callbacks of a storage; each may be NULL
  * @size: sizeof(struct at_local_options)
- * @propagate: called when a context is made while value is current. If it returns false, the
+ * @propagate: called when a context is made while a value is current. If it returns false, the
  *	context does not inherit the value. Must not call functions of this header.
  * @release: called, on any thread, when no context and no thread has the value any more
  */

@@ -203,10 +203,10 @@ struct at_session_options {
  * The session ends with the connection, unless it is detached.
  *
  * Return: 0; -EEXIST: this user has a session of that name; -EPERM: scheduling of all tasks
- * needs CAP_PERFMON or CAP_SYS_ADMIN; -ENOSPC: the rings exceed the memory limit, and the
- * message has the arithmetic; -EDQUOT: this user has too many sessions; -ERANGE: a list is too
- * long; -E2BIG: all lists together are too long for one message; -ESRCH: no such process;
- * -ENOENT: no such cgroup; -EOPNOTSUPP: the kernel has no cgroups.
+ * needs CAP_PERFMON or CAP_SYS_ADMIN; -EDQUOT: this user has too many sessions; -ENOSPC: all
+ * users together have too many; -ERANGE: a list is too long; -E2BIG: all lists together are too
+ * long for one message; -ESRCH: no such process; -ENOENT: no such cgroup; -EOPNOTSUPP: the
+ * kernel has no cgroups.
  */
 int at_session_create(struct at_ctl *ctl, const struct at_session_options *opts,
 		      uint32_t *id);
@@ -219,7 +219,7 @@ int at_session_create(struct at_ctl *ctl, const struct at_session_options *opts,
  * @id: the session
  *
  * Return: 0, also if the session is initialized already; -ENOSPC: the rings exceed the memory
- * limit.
+ * limit, and the message has the arithmetic.
  */
 int at_session_init(struct at_ctl *ctl, uint32_t id);
 
@@ -413,7 +413,7 @@ int at_for_each_session(struct at_ctl *ctl, at_session_fn fn, void *arg);
 
 /**
  * struct at_ring_info - the accounts of one ring
- * @provider: id of its provider; 0: a ring of the kernel, or ASYNCTRACE_RING_KIND_ENDED
+ * @provider: id of its provider; 0: a ring of the kernel, or sums over ended providers
  * @ring: index, which is the number of its CPU; nr_cpus of struct at_info: the fallback
  *	ring
  * @kind: enum asynctrace_ring_kind

@@ -25,7 +25,10 @@
 /* Maximum number of pairs of a segment, see thin_out() */
 #define PAIRS_MAX	(1u << 20)
 
-/* thin_out() makes no gap longer than the ticks since its begin, divided by 2^GAP_SHIFT. */
+/*
+ * thin_out() makes no gap longer than the ticks from its begin to the last pair, divided by
+ * 2^GAP_SHIFT.
+ */
 #define GAP_SHIFT	13
 
 static ssize_t find_segment(struct atc_clock *k, uint32_t number)

@@ -14,8 +14,8 @@
 void at_compose_around_writes(struct at_compose *c, int (*before)(void *arg),
 			      void (*after)(void *arg), void *arg);
 /*
- * Says that the rings were written before the first clock pair was read. Records from before that
- * pair then get its time; otherwise they are malformed.
+ * Tells @c that the rings were already in use when the first clock pair was read. Records that are
+ * older than that pair then get its time; otherwise they are malformed.
  */
 void at_compose_join(struct at_compose *c);
 /*

@@ -229,9 +229,9 @@ static int place(struct at_compose *c, struct atc_items *l, uint32_t i)
 }
 
 /*
- * After a chunk was ordered, drops the nodes of which nobody needs to know the enclosing duration;
- * those of nested and asynchronous events stay for durations of later chunks. Of too many nodes,
- * the last ones stay. Looks only at the nodes that this chunk has added or changed: a list may be
+ * After a chunk was ordered, drops the nodes of instants and counters: durations of later chunks
+ * may enclose these events, but need no other begin because of them. If too many nodes are left,
+ * drops the first ones. Looks only at the nodes that this chunk has added or changed: a list may be
  * much longer than a chunk.
  */
 static void settle(struct atc_task *t)

@@ -230,7 +230,10 @@ void atc_sched_lost(struct at_compose *c, struct atc_ring *r)
 		inferred_switch(c, r, r->last_ns, 0, WEIGHT_IDLE);
 }
 
-/* Makes @tid the running thread at @ns. The CPU's previous record was at @before. */
+/*
+ * A record shows that @tid was running when the CPU switched at @ns. If the file shows another
+ * thread on the CPU, adds switches to @tid. The CPU's previous record was at @before.
+ */
 static int join(struct at_compose *c, struct atc_ring *r, uint64_t before, uint64_t ns,
 		int32_t tid, int32_t weight)
 {

@@ -5,9 +5,10 @@
  * A provider must not write a blob of Perfetto packets. Viewers take such a blob for a trace of
  * its own, which can rename any process.
  *
- * A kernel object names a process or a thread. The file's object gets the kernel's name, not the
- * provider's. If the kernel has not reported the process or thread, the file's object has no
- * type, and viewers ignore it.
+ * If a kernel object names a process or a thread, the file's object gets the kernel's name, not the
+ * provider's. The file's object has no type, and viewers ignore it, if the kernel has not reported
+ * that process or thread, the thread is of another process, or the ids are of another pid
+ * namespace.
  */
 #include <string.h>
 

@@ -221,7 +221,10 @@ int at_compose_add_thread(struct at_compose *c, const struct at_compose_thread *
 	return c->out.error;
 }
 
-/* Finds out since when the session has recorded all threads of each process. 0: it does not */
+/*
+ * Sets .followed_since of each process: the time since which the session has recorded all threads
+ * of the process. 0: unknown, or not all threads are recorded
+ */
 static void find_followed(struct at_compose *c)
 {
 	const uint64_t all = c->follows_all ? atc_clock_start(&c->clock) : 0;

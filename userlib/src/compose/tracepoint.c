@@ -142,7 +142,10 @@ static bool valid(const struct at_compose_tracepoint *t)
 	return true;
 }
 
-/* Finds the time of an event. Returns -EAGAIN if the event is newer than the newest clock pair. */
+/*
+ * Finds the time of an event. Returns -EAGAIN if a later clock pair may cover the event, or -ERANGE
+ * if the event is not in the session.
+ */
 static int time_of(struct at_compose *c, const struct at_compose_tracepoint *t, uint64_t *ns)
 {
 	size_t s = c->clock.nr;

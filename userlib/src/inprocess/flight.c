@@ -75,7 +75,10 @@ static void in_child(void)
 	at_session_forked(&flight.session);
 }
 
-/* Returns the ring size with which the rings of all CPUs together have at most @max_bytes. */
+/*
+ * Returns the largest ring size with which the rings of all online CPUs together have at most
+ * @max_bytes, but at least ASYNCTRACE_RING_MIN.
+ */
 static uint64_t ring_size(uint64_t max_bytes)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);

@@ -195,7 +195,7 @@ static int lock_as_it_is(struct at_output *out)
 	return err ? close_file(out, err) : 0;
 }
 
-/* Locks the file if it is empty, and otherwise closes it. */
+/* Locks the file. If it has content or cannot be locked, closes it and returns -EEXIST. */
 static int lock_if_empty(struct at_output *out)
 {
 	struct stat st;

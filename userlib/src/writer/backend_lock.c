@@ -73,7 +73,7 @@ struct lock_page {
 
 static struct lock_page *page;
 
-/* Replaces the page if mmap() fails. A forked child inherits its contents, and clears it by @pid. */
+/* Replaces the page if mmap() fails. A forked child finds the parent in @pid, and clears it. */
 static struct lock_page without_page;
 
 /* Signal mask and cancel state of the holder, restored on release. */

@@ -13,7 +13,7 @@
 #pragma GCC visibility push(hidden)
 
 /**
- * struct at_fallback - state of a fallback ring that is not in the ring's memory
+ * struct at_fallback - the part of a fallback ring's state that is outside of the ring's memory
  * @lock: 1 while a thread writes
  * @users: number of threads that may store: from before their check of the gate until after their
  *	last store

@@ -259,7 +259,10 @@ const char *at_default_name(void);
 
 /* Drops the registration that a forked child inherited. The caller holds the lock. */
 void at_module_forked(void);
-/* Did the process register again during the run of @gate, and did @run begin then? */
+/*
+ * Did the process register again during the run of @gate, and did @run begin with the new
+ * registration?
+ */
 bool at_module_cut(uint32_t gate, uint32_t run);
 
 /* --- provider.c ---------------------------------------------------------- */

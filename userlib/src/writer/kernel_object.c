@@ -141,7 +141,7 @@ static bool describe_fd(struct object *o, int fd)
 	if ((begins(o, "anon_inode:[pidfd]") || begins(o, "pidfd:")) && describe_pidfd(o, fd))
 		return true;
 	o->type = type_of(o, st.st_mode);
-	/* All anonymous inodes have the same number, so make an id of the descriptor. */
+	/* All anonymous inodes have the same number: use the salt and the descriptor instead. */
 	o->koid = begins(o, "anon_inode:") ? (uint64_t)at_salt() << 44 | (uint32_t)fd : st.st_ino;
 	return true;
 }

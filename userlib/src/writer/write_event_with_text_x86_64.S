@@ -128,7 +128,7 @@
 	movq	%rax, (%rdi)
 	addq	$8, %rdi
 5:
-	/* The last word has 1 to 7 bytes. If the text has 8 bytes, read its last 8 and shift. */
+	/* 0 to 7 bytes are left. If the text has at least 8 bytes, read its last 8 and shift. */
 	andl	$7, %ecx
 	jz	.Lnext_\name
 	cmpl	$8, %r11d

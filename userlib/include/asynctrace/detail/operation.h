@@ -82,8 +82,8 @@ void at_operation_start_(struct at_operation *op, uint64_t parent);
 /* Like at_site_learn_(), for the begin of a scope. */
 uint64_t at_scope_learn_(struct at_site_ *site, uint32_t gate);
 /*
- * Notes that all open scopes of the thread began in earlier runs. Called at the first begin of a
- * scope in the run of @gate.
+ * Called at the begin of a scope if @gate is not the gate of the last recorded begin. If the run is
+ * another one, too, notes that all open scopes of the thread began in earlier runs.
  */
 void at_entered_run_(uint32_t gate);
 /*
@@ -128,7 +128,7 @@ union at_salted_ {
 
 extern union at_salted_ at_salted_;
 
-/* This shift moves the salt of at_salted_.both to its place in an id, and inlined to TRACE_IDS_. */
+/* Shifts at_salted_.both: the salt to its place in an id, and bit 0 of .inlined to TRACE_IDS_. */
 #define TRACE_BOTH_SHIFT_	(TRACE_SALT_SHIFT_ - 32)
 
 /*
