@@ -97,8 +97,8 @@ static void provider_vacated_during_a_start_is_taken(void)
 		delay = random() % longest;
 		pthread_barrier_wait(&both);
 		/*
-		 * The other thread's delay counts steps of a loop. A step takes at least half a
-		 * nanosecond. So steps as many as this start has ns cover half of a start or more.
+		 * The other thread's delay counts steps of a loop, each of about a nanosecond. So
+		 * the other session ends at any moment of this start.
 		 */
 		longest = start(next);
 		pthread_barrier_wait(&both);
