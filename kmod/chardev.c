@@ -360,7 +360,7 @@ static __poll_t at_poll(struct file *f, poll_table *wait)
 	if (!s)
 		return EPOLLERR;
 	poll_wait(f, &s->wait, wait);
-	/* Wait before checking the state. Pairs with wq_has_sleeper() in at_session_wake(). */
+	/* Check the state after poll_wait(). Pairs with wq_has_sleeper() in at_session_wake(). */
 	smp_mb();
 	if (READ_ONCE(s->state) == ASYNCTRACE_SESSION_STATE_TERMINATED)
 		return EPOLLIN | EPOLLRDNORM | EPOLLHUP;

@@ -432,8 +432,9 @@ static struct at_subscriber *at_subscriber_new(struct sock *sk, u32 portid,
  * @info: the parsed request
  * @caller: the caller
  *
- * Return: 0; -EINVAL if the request names no kinds; -ENOENT if there is no such session that
- * the caller may see; -EDQUOT, -ENOSPC or -ENOMEM.
+ * Return: 0; -EINVAL if the request has no attribute with the kinds (kinds of 0 end the
+ * subscription); -ENOENT if there is no such session that the caller may see; -EDQUOT,
+ * -ENOSPC or -ENOMEM.
  */
 int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 			 const struct at_caller *caller)

@@ -156,7 +156,8 @@ static int at_salt_take_any(struct at_salt *salt)
  *
  * Sleeps.
  *
- * Return: the salt, for at_salt_put(); ERR_PTR(-ENOSPC) if all are in use, ERR_PTR(-ENOMEM).
+ * Return: the salt, for at_salt_put(); ERR_PTR(-ENOSPC) if each salt is in use or rests;
+ * ERR_PTR(-ENOMEM).
  */
 struct at_salt *at_salt_get(u32 wanted)
 {

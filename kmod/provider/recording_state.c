@@ -30,8 +30,8 @@ void at_observe_init(struct at_provider *p)
  * at_observe_update - publish a change of what a provider can observe
  * @p: the provider
  *
- * Gate and state share one word, so that a reader without at_lock sees a consistent pair. Work
- * wakes the readers.
+ * Gate and state share one word, so that a reader without at_lock sees a consistent pair. A
+ * worker wakes the readers.
  */
 void at_observe_update(struct at_provider *p)
 {
@@ -102,7 +102,7 @@ __poll_t at_observe_poll(struct at_file *file, struct at_provider *p, struct fil
 			 poll_table *wait)
 {
 	poll_wait(f, &p->observers, wait);
-	/* Wait before checking the state. Pairs with wq_has_sleeper() in at_observe_update(). */
+	/* Check the state after poll_wait(). Pairs with wq_has_sleeper() in at_observe_update(). */
 	smp_mb();
 	if (READ_ONCE(p->dead))
 		return EPOLLIN | EPOLLRDNORM | EPOLLHUP;

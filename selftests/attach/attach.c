@@ -30,7 +30,8 @@
 #define EVENTS	500
 
 static struct shared {
-	int32_t pid[4];		/* of each writer; the index is emit()'s argument @who */
+	int32_t pid[4];		/* of each writer, by emit()'s @who. c_forked_amid()
+				   counts its thread's events in the last one */
 	uint32_t fd_harmed;
 } *sh;
 
@@ -136,7 +137,7 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-/* Forks while other threads write. */
+/* Forks while another thread writes. */
 static void c_forked_amid(void)
 {
 	uint32_t n = 0;

@@ -167,7 +167,10 @@ static void other_session(void)
 	done("recorder_beside_a_session_has_own_rings");
 }
 
-/* A child that outlives its parent must not keep the parent's session. */
+/*
+ * When the recorder stops, its session must end, although a child that was forked meanwhile still
+ * lives.
+ */
 static void child(void)
 {
 	struct at_flight_result r;

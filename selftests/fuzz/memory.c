@@ -106,7 +106,7 @@ static void scribble(const struct op *op, struct map *m)
 		case 3:
 			at = below(&r, m->size);
 			break;
-		default:	/* a page that was not touched yet */
+		default:	/* a page of the ring, touched or not */
 			at = m->geometry.rings + ring * m->geometry.stride + below(&r, 64) * PAGE;
 		}
 		put(m, at, one_in(&r, 3) ? rnd(&r) >> below(&r, 64) : op->b);
@@ -138,7 +138,10 @@ static void records(const struct op *op, struct map *m)
 	    at | count << ASYNCTRACE_POS_BITS);
 }
 
-/* Returns the pages [a, a + b) of the mapping, as far as they exist. */
+/*
+ * Chooses pages of the mapping: op->b pages from page op->a on. An op->a beyond the mapping becomes
+ * 0. If op->b is 0 or too large, takes all pages up to the end. Returns false if there is no page.
+ */
 static bool part(const struct op *op, struct map *m, char **at, size_t *size)
 {
 	size_t pages = m->size / PAGE, from = op->a < pages ? op->a : 0;

@@ -217,7 +217,7 @@ static void full_disk_loses_whole_frames(void **state)
 	}
 }
 
-/* A recorder that is killed leaves a part of a frame at most. */
+/* If a recorder is killed, only the last frame of its file may be incomplete. */
 static void killed_recorder_leaves_whole_frames(void **state)
 {
 	for (int i = 0; i < 2; i++) {

@@ -117,7 +117,7 @@ assert cut["clean"] and not cut["complete"] and good["complete"] and lossy["comp
 assert [v["rule"] for v in cut["violations"] if v["excused"]].count("truncated") == 1
 ' "$tmp/good.json" "$tmp/lossy.json" "$tmp/cut.json"
 
-# --- the same from a pipe, and packed
+# --- compressed files and pipes give the same records
 "$tool" dump "$tmp/good.fxt" > "$tmp/text"
 gzip -k "$tmp/good.fxt"
 zstd -q "$tmp/good.fxt"
@@ -187,7 +187,7 @@ exits "noise is not shown" 2 "$tool" dump "$tmp/noise.fxt"
 exits "no file to dump" 2 "$tool" dump
 exits "nowhere to write to" 2 sh -c '"$1" dump "$2" > /dev/full' sh "$tool" "$tmp/good.fxt"
 
-# --- memory: one sixteenth of the file's size
+# --- memory: 32 MiB of addresses suffice for a file of 256 MiB
 if [ "${bin##*/}" = plain ]; then
 	"$bin/traces" big "$tmp/big.fxt" 256 > /dev/null 2>&1
 	exits "256 MiB in 32 MiB of addresses" 0 sh -c 'ulimit -v 32768; exec "$1" validate "$2"' sh "$tool" "$tmp/big.fxt"

@@ -488,7 +488,7 @@ static void registration_tells_refusal_from_absence(void **state)
 	assert_int_equal(err, module ? -ENOENT : -EAFNOSUPPORT);
 	assert_int_equal(id, 4711);
 
-	/* Without a free descriptor the call fails; it must set errno. */
+	/* Without a free descriptor, the call must fail and keep errno. */
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	no_files.rlim_max = files.rlim_max;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &no_files), 0);

@@ -175,7 +175,10 @@ static void handovers(long jobs)
 
 /* --- signal handlers -------------------------------------------------------------------- */
 
-/* Ids in the order in which they were taken. A handler takes some in between. */
+/*
+ * Ids that signals() and its signal handler took. They are not in the order in which they were
+ * taken, because the handler may interrupt take_id().
+ */
 static uint64_t *ids;
 static long nr_ids, max_ids;
 static uint64_t handlers;

@@ -42,7 +42,10 @@ static void *write_on(void *arg)
 {
 	const uint32_t id = (uintptr_t)arg;
 
-	/* Use a number only if its event is attempted: 2^32 attempts would not last. */
+	/*
+	 * Use up a number only if its event is attempted. Between sessions, calls attempt no event
+	 * and would soon exhaust 32 bits.
+	 */
 	for (uint32_t i = 0; load(&go_on);)
 		if (nu_emit(id, i, NU_VARIED))
 			store(&tries[id], ++i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of Rust's tracing crate and of Fuchsia's trace engine, for programs that trace
- * themselves. doc/statements.md has the names of these tests there.
+ * In-process traces, tested like Rust's tracing crate and Fuchsia's trace engine.
+ * doc/statements.md lists which of their tests each test here corresponds to.
  */
 #include <errno.h>
 #include <dirent.h>

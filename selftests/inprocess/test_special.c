@@ -108,7 +108,7 @@ static void A18_too_large(void)
 	TRACE_BLOB_ATTACHMENT("special", "attachment", bytes, 32001);
 	TRACE_BLOB_ATTACHMENT("special", "attachment", bytes, SIZE_MAX);
 	TRACE_BLOB_ATTACHMENT("special", "attachment", bytes, 32000);
-	/* With 15 arguments of two words the record has more than 4095 words. */
+	/* The largest blob fits even with 15 arguments: a record may have 4095 words. */
 	TRACE_BLOB_EVENT("special", "event", bytes, 32000, "1", 1l, "2", 2l, "3", 3l, "4", 4l,
 			 "5", 5l, "6", 6l, "7", 7l, "8", 8l, "9", 9l, "10", 10l, "11", 11l, "12", 12l,
 			 "13", 13l, "14", 14l, "15", 15l);
@@ -407,7 +407,7 @@ static void clock_of_records(void)
 	done("ticks_are_those_of_the_records");
 }
 
-/* Only x86-64 can forbid a thread to read the counter. at_ticks() then must not read it. */
+/* at_ticks() must not read a counter that the thread may not read. It checks only on x86-64. */
 #ifdef __x86_64__
 static void clock_forbidden(void)
 {

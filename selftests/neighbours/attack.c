@@ -205,7 +205,7 @@ static void register_and_close(const char *name)
 	close(fd);
 }
 
-/* Makes every kind of request once. */
+/* Registers a provider, runs a session, and lists the providers and the sessions. */
 static void request_all(void)
 {
 	register_and_close("attack");
@@ -266,7 +266,7 @@ static int create_with_patterns(void)
 	return err ? err : (int)raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_ID);
 }
 
-/* Replaces the categories by 100 that name providers. */
+/* Replaces the session's categories by PATTERNS patterns that begin with a provider's name. */
 static void update_with_patterns(int id)
 {
 	char text[ASYNCTRACE_CATEGORY_MAX + 1];

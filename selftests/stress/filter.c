@@ -203,7 +203,10 @@ static void test_pids(void)
 	ktap_end();
 }
 
-/* Starts a provider with the number @pid, which belonged to a process that has ended. */
+/*
+ * Starts a provider and tries to give it the id @pid of a process that has ended. Returns its id,
+ * which differs from @pid if another process got @pid first.
+ */
 static pid_t provider_with_pid(const struct kind *k, pid_t pid)
 {
 	char text[16];

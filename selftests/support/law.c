@@ -112,7 +112,7 @@ static void read_some(struct run *run, enum law_reading reading)
 	sleep_us(200);
 }
 
-/* The threads write until a ring has lost events, at whatever speed. */
+/* The threads write until a ring has lost events, unless law->keeps_up allows that none has. */
 static void write_and_read(struct run *run, const struct law *law, pid_t pid)
 {
 	store(&sh->go, 1);

@@ -49,7 +49,7 @@ enum ftrace_which {
 /**
  * struct ftrace_instance - an ftrace instance: a directory in tracefs with its own buffers
  * @tracefs: handle of libtracefs; NULL: the instance is not needed
- * @cpus: for each CPU, what was read and lost
+ * @cpus: account of each CPU's events
  */
 struct ftrace_instance {
 	struct tracefs_instance *tracefs;

@@ -64,7 +64,7 @@ static void choose_ids(struct party *p)
 			p->ids[i].ns = e->b;
 			if (!other)
 				break;
-			/* Insert the id that was here further behind. */
+			/* Insert the replaced id at a later place. */
 			id = other;
 			e->b = ns;
 		}

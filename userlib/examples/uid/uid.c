@@ -20,7 +20,7 @@ struct event {
 };
 
 static struct event events[EVENTS];
-static int next = EVENTS;	/* events are done in reverse order */
+static int next = EVENTS;	/* take() returns the last event first */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct event *take(void)

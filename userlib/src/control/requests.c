@@ -124,7 +124,10 @@ int at_session_stop(struct at_ctl *ctl, uint32_t id)
 	return at_session_do(ctl, ASYNCTRACE_CMD_SESSION_STOP, id);
 }
 
-/* If there is no memory, ending that session again will be an error. */
+/*
+ * Remembers that this connection has ended the session. If there is no memory for that, ending the
+ * session again fails with -ENOENT.
+ */
 static void at_remember_ended(struct at_ctl *ctl, uint32_t id)
 {
 	uint32_t *ended = realloc(ctl->ended, (ctl->nr_ended + 1) * sizeof(*ended));

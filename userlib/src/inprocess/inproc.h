@@ -316,7 +316,7 @@ struct at_drain {
 	int error;
 	bool at_end;		/* read the rings only in the last round */
 	bool live;		/* the rings are circular, and written while they are read */
-	uint64_t *copy;		/* room for a sub-buffer, if @live */
+	uint64_t *copy;		/* room for a sub-buffer; needed if @live */
 	uint64_t *used;		/* a bit for each slot handed out; NULL: all slots are handed out */
 	char name[ASYNCTRACE_NAME_MAX + 1];
 	uint32_t strings;	/* words of the durable ring handed out */
@@ -363,8 +363,8 @@ void at_clock_pair_now(const struct at_area *area, struct asynctrace_clock_pair 
 /* Prepares for reading circular rings while they are written. */
 int at_drain_live(struct at_drain *d);
 /*
- * Makes the rings circular while the thread drains them. Returns -EBUSY if the thread waits too
- * long in write(2).
+ * Makes the rings circular while the thread drains them. Returns 0; -ENOMEM; -EBUSY: the thread
+ * waits too long in write(2).
  */
 int at_drain_share(struct at_drain *d);
 int at_drain_start(struct at_drain *d);	/* creates the thread */

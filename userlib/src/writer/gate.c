@@ -20,7 +20,7 @@ AT_PUBLIC union at_gate_ at_gate_ __attribute__((aligned(TRACE_GATE_SIZE_))) = {
 };
 
 /*
- * Is a control page mapped over the gate? Protected by the back end's lock. A forked child
+ * May a control page be mapped over the gate? Protected by the back end's lock. A forked child
  * inherits the mapping and this variable.
  */
 static bool shown;

@@ -107,7 +107,10 @@ static uint64_t mix_bits(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* Returns a random number of this process, not 0. A forked child has the number of its parent. */
+/*
+ * Returns a random number of this process, not 0. A forked child keeps the number that its parent
+ * drew before the fork(2).
+ */
 static uint64_t seed(void)
 {
 	static uint64_t drawn;
