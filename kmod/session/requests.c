@@ -177,13 +177,29 @@ static int at_session_may_init(const struct at_session *s, struct netlink_ext_ac
 	return 0;
 }
 
+static int at_session_may_start(const struct at_session *s, struct netlink_ext_ack *extack)
+{
+	switch (s->state) {
+	case ASYNCTRACE_SESSION_STATE_STARTED:
+		NL_SET_ERR_MSG(extack, "the session is started already");
+		return -EALREADY;
+	case ASYNCTRACE_SESSION_STATE_READY:
+		NL_SET_ERR_MSG(extack, "the session is not initialized");
+		return -EINVAL;
+	case ASYNCTRACE_SESSION_STATE_TERMINATED:
+		NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
+		return -ENOENT;
+	}
+	return 0;
+}
+
 /*
  * Take the providers that a session wants. @start: the session is about to be started; otherwise
- * it has just been initialized. Releases request_lock while it allocates memory for more of them.
- * On failure the lock is not held.
+ * it has just been initialized. Releases request_lock while it allocates memory for more of them,
+ * and stops if another request has started or ended the session meanwhile. On failure the lock is
+ * not held.
  */
 static int at_session_adopt(struct at_session *s, struct at_prepared *prep, bool start,
-			    int (*may)(const struct at_session *s, struct netlink_ext_ack *extack),
 			    struct netlink_ext_ack *extack)
 {
 	u32 rounds;
@@ -196,7 +212,7 @@ static int at_session_adopt(struct at_session *s, struct at_prepared *prep, bool
 		if (err)
 			return err;
 		spin_lock(&at_lock);
-		err = may(s, extack);
+		err = at_session_may_start(s, extack);
 		spin_unlock(&at_lock);
 		if (err) {
 			mutex_unlock(&s->request_lock);
@@ -204,12 +220,6 @@ static int at_session_adopt(struct at_session *s, struct at_prepared *prep, bool
 		}
 	}
 	return 0;
-}
-
-/* Is the session still initialized, so that its initialization may go on? */
-static int at_session_may_adopt(const struct at_session *s, struct netlink_ext_ack *extack)
-{
-	return s->state == ASYNCTRACE_SESSION_STATE_INITIALIZED ? 0 : -EALREADY;
 }
 
 /**
@@ -262,10 +272,10 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 	spin_unlock(&at_lock);
 	if (!err) {
 		/*
-		 * at_session_adopt() fails if another request has changed the session's state, or
+		 * at_session_adopt() fails if another request has started or ended the session, or
 		 * if the caller is being killed. The session then keeps the members that it has.
 		 */
-		if (!at_session_adopt(s, &prep, false, at_session_may_adopt, NULL))
+		if (!at_session_adopt(s, &prep, false, NULL))
 			mutex_unlock(&s->request_lock);
 		spin_lock(&at_lock);
 		s->sure_first = false;
@@ -274,22 +284,6 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 	}
 	at_prepared_free(&prep);
 	return err;
-}
-
-static int at_session_may_start(const struct at_session *s, struct netlink_ext_ack *extack)
-{
-	switch (s->state) {
-	case ASYNCTRACE_SESSION_STATE_STARTED:
-		NL_SET_ERR_MSG(extack, "the session is started already");
-		return -EALREADY;
-	case ASYNCTRACE_SESSION_STATE_READY:
-		NL_SET_ERR_MSG(extack, "the session is not initialized");
-		return -EINVAL;
-	case ASYNCTRACE_SESSION_STATE_TERMINATED:
-		NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
-		return -ENOENT;
-	}
-	return 0;
 }
 
 /*
@@ -377,7 +371,7 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 		if (err)
 			mutex_unlock(&s->request_lock);
 		else
-			err = at_session_adopt(s, &prep, true, at_session_may_start, extack);
+			err = at_session_adopt(s, &prep, true, extack);
 	}
 	if (!err) {
 		spin_lock(&at_lock);

@@ -55,7 +55,7 @@ void at_user_add(struct at_member *m, kuid_t uid, u64 bytes)
 	m->bytes = bytes;
 }
 
-/* Note that the provider of a member has ended before the member is done. */
+/* Note that the provider of a member is gone, but that its rings are not freed. */
 void at_user_gone(struct at_member *m)
 {
 	lockdep_assert_held(&m->session->members_lock);

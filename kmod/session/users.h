@@ -20,7 +20,7 @@ struct at_session;
  * @members: number of members that are not done; the structure is freed with the last one
  * @bytes: size of the rings of these members
  * @gone_bytes: size of the rings of the members in @gone
- * @gone: list of the members that are not done and whose provider has ended
+ * @gone: list of the members that are not done and whose provider is gone, see struct at_member
  */
 struct at_user_sum {
 	struct hlist_node node;

@@ -314,14 +314,11 @@ void session_args_too_large(const struct session_args *a, struct at_ctl *ctl,
 }
 
 /* Prints why the session cannot be made. If an option is the cause, also names a remedy. */
-static void explain(const struct session_args *a, struct at_ctl *ctl,
-		    const struct at_info *info, int err)
+static void explain(const struct session_args *a, struct at_ctl *ctl, int err)
 {
 	if (err == -EEXIST)
 		tool_error("you have a session named '%s' already; choose another %sname, or end that one: asynctrace session destroy",
 			   tool_text(a->name), strcmp(tool_name, "record") ? "" : "--");
-	else if (err == -ENOSPC)
-		session_args_too_large(a, ctl, info, at_ctl_error(ctl));
 	else if (err == -EPERM && a->sched == ASYNCTRACE_SCHED_ALL)
 		tool_error("%s; use --sched targets, or run as root", at_ctl_error(ctl));
 	else
@@ -362,7 +359,7 @@ int session_args_create(const struct session_args *a, struct at_ctl *ctl,
 	}
 	err = at_session_create(ctl, &opts, id);
 	if (err)
-		explain(a, ctl, info, err);
+		explain(a, ctl, err);
 	return err;
 }
 
@@ -371,7 +368,9 @@ int session_args_init_session(const struct session_args *a, struct at_ctl *ctl,
 {
 	int err = at_session_init(ctl, id);
 
-	if (err)
-		explain(a, ctl, info, err);
+	if (err == -ENOSPC)
+		session_args_too_large(a, ctl, info, at_ctl_error(ctl));
+	else if (err)
+		explain(a, ctl, err);
 	return err;
 }
