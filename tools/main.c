@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* asynctrace: dispatches the subcommands */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <linux/asynctrace.h>
 
@@ -82,6 +84,23 @@ static int run(int argc, char **argv)
 }
 
 /*
+ * Opens each standard descriptor that is closed, for the direction in which nobody uses it, so that
+ * reading standard input and writing the others fails with EBADF. Otherwise, the next open() would
+ * take its number, and output would go into that file. A recorded command still finds the
+ * descriptor closed, because O_CLOEXEC closes it.
+ */
+static void occupy_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		const int direction = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+
+		/* open() takes the lowest free number, and those below @fd are open. */
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			open("/dev/null", direction | O_CLOEXEC);
+	}
+}
+
+/*
  * Runs the subcommand. If its output could not be written, the command has failed, even with
  * --help.
  */
@@ -90,6 +109,7 @@ int main(int argc, char **argv)
 	int status, err;
 
 	tool_name = "";
+	occupy_standard_descriptors();
 	status = run(argc, argv);
 	err = tool_flush();
 	if ((!err && !ferror(stdout)) || status || err == EPIPE)

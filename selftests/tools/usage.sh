@@ -40,6 +40,26 @@ for c in record session providers list categories status doctor top why report d
 done
 end
 
+# into_closed COMMAND...: the command reports that its standard output is closed
+into_closed() {
+	"$@" >&- 2>err
+	[ $? = 1 ] && says "cannot write to standard output: Bad file descriptor"
+}
+
+# from_closed COMMAND...: the command reports that its standard input is closed
+from_closed() {
+	status 2 "$@" <&- && says "Bad file descriptor"
+}
+
+begin "closed standard descriptors are reported"
+for c in record session providers list categories status doctor top why report dump validate; do
+	check "output of $c" into_closed "$AT" $c --help
+done
+for c in "top --batch" report "why --slowest 1" dump validate; do
+	check "input of $c" from_closed "$AT" $c -
+done
+end
+
 begin "help is written and nothing else"
 for c in --help --version "validate --rules" "validate --help" "dump --help"; do
 	check "$c" status 0 "$AT" $c
