@@ -86,10 +86,9 @@ static void wrong_bytes_break_nothing(void **state)
 			explain_all(&l);
 			check_open(&l);
 		}
-		if (!err)
-			assert_int_equal(live_end(&l), 0);
-		else
+		if (err)
 			assert_int_equal(err, -EBADMSG);
+		assert_int_equal(live_end(&l), 0);
 		explain_all(&l);
 		check_open(&l);
 		live_close(&l);

@@ -15,6 +15,14 @@
 /* Records to read between two looks at the clock */
 #define FILE_RECORDS	4096
 
+/* Analyses the rest. Returns FEED_END, or a negative errno after a message. */
+static int end_live(const struct feed *f, struct live *l)
+{
+	const int err = live_end(l);
+
+	return err ? feed_failed(f, err) : FEED_END;
+}
+
 /* --- a file that is finished --------------------------------------------------------- */
 
 static int open_reader(struct feed *f, struct live *l)
@@ -38,8 +46,7 @@ static int end_file(struct feed *f, struct live *l)
 		err = open_reader(f, l);
 		return err ? err : FEED_MORE;
 	}
-	err = live_end(l);
-	return err ? feed_failed(f, err) : FEED_END;
+	return end_live(f, l);
 }
 
 static int take_file(struct feed *f, struct live *l)
@@ -83,7 +90,10 @@ static int check_begin(const struct feed *f, const unsigned char *buf)
 	return feed_failed(f, -EILSEQ);
 }
 
-/* Passes on the whole words of the first @bytes bytes in the buffer. */
+/*
+ * Passes on the whole words of the first @bytes bytes in the buffer. Returns 0, FEED_END if a
+ * damage makes the rest unreadable, or a negative errno after a message.
+ */
 static int hand_on(struct feed *f, struct live *l, size_t bytes)
 {
 	unsigned char *buf = f->buffer;
@@ -100,6 +110,8 @@ static int hand_on(struct feed *f, struct live *l, size_t bytes)
 		f->begun = true;
 	}
 	err = live_push(l, f->buffer, bytes / 8);
+	if (err == -EBADMSG)
+		return end_live(f, l);
 	if (err)
 		return feed_failed(f, err);
 	memmove(buf, buf + bytes, f->rest);
@@ -108,13 +120,13 @@ static int hand_on(struct feed *f, struct live *l, size_t bytes)
 
 static int end_pipe(struct feed *f, struct live *l)
 {
-	int err;
+	const uint64_t magic = ASYNCTRACE_FXT_MAGIC;
 
-	if (!f->begun)
+	/* Without a whole word, .rest is at most 7 bytes. */
+	if (!f->begun && (!f->rest || memcmp(f->buffer, &magic, f->rest)))
 		return feed_failed(f, f->rest ? -EILSEQ : -ENODATA);
 	l->incomplete |= f->rest;
-	err = live_end(l);
-	return err ? feed_failed(f, err) : FEED_END;
+	return end_live(f, l);
 }
 
 static int take_pipe(struct feed *f, struct live *l)

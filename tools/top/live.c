@@ -247,9 +247,11 @@ int live_push(struct live *l, const uint64_t *buf, size_t words)
 		live_record(l, &rec);
 	}
 	/* After a breach without a record (size 0), the rest cannot be read. */
-	if (!l->error && (err == -ENODATA || (!err && l->complained)))
-		l->error = -EBADMSG;
-	else if (!l->error && err < 0)
+	if (!l->error && (err == -ENODATA || (!err && l->complained))) {
+		l->unreadable = l->damaged = true;
+		return -EBADMSG;
+	}
+	if (!l->error && err < 0)
 		l->error = err;
 	return l->error;
 }
@@ -315,9 +317,11 @@ int live_end(struct live *l)
 
 	if (l->error || l->ended)
 		return l->error;
-	/* The reader reports a missing end. */
-	fxt_push_end(l->reader);
-	l->error = fxt_next(l->reader, &rec);
+	if (!l->unreadable) {
+		/* The reader reports a missing end. */
+		fxt_push_end(l->reader);
+		l->error = fxt_next(l->reader, &rec);
+	}
 	l->ended = true;
 	if (!l->error)
 		l->error = analysis_end(l->analysis);

@@ -44,6 +44,7 @@ struct live {
 	unsigned int restarts;
 	bool ended, damaged, incomplete;
 	bool complained;		/* a breach was reported during this fxt_next() */
+	bool unreadable;		/* no record can be found after a breach in pushed words */
 	int error;			/* a negative errno: the analysis cannot continue */
 };
 
@@ -52,7 +53,10 @@ struct live {
  * .is_file. Returns 0 or -ENOMEM.
  */
 int live_open(struct live *l);
-/* Takes the next words. Returns 0 or a negative errno. -EBADMSG: the rest cannot be read */
+/*
+ * Takes the next words. Returns 0 or a negative errno. -EBADMSG: the trace is damaged so that the
+ * rest cannot be read. The caller may then call live_end() to analyse what was read.
+ */
 int live_push(struct live *l, const uint64_t *buf, size_t words);
 /* Takes the next record of a source with its own reader. Returns the same as live_push(). */
 int live_record(struct live *l, const struct fxt_record *rec);
