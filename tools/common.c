@@ -133,15 +133,43 @@ bool tool_parse_size(const char *text, uint64_t *bytes)
 	return true;
 }
 
+/* Enough for numbers and for most names */
 #define TOOL_BUFFER	384
 
+struct buffer {
+	char fixed[TOOL_BUFFER];
+	char *grown;		/* NULL: not needed yet */
+	size_t size;		/* of .grown */
+};
+
 /* Returns one of 16 buffers, enough for the arguments of one printf(). */
-static char *tool_buffer(void)
+static struct buffer *next_buffer(void)
 {
-	static char buffers[16][TOOL_BUFFER];
+	static struct buffer buffers[16];
 	static unsigned int next;
 
-	return buffers[next++ % ARRAY_SIZE(buffers)];
+	return &buffers[next++ % ARRAY_SIZE(buffers)];
+}
+
+static char *tool_buffer(void)
+{
+	return next_buffer()->fixed;
+}
+
+/* Returns a buffer of @size bytes, or a smaller one if memory is short. Sets *@size. */
+static char *text_buffer(size_t *size)
+{
+	struct buffer *b = next_buffer();
+
+	if (*size > b->size && *size > TOOL_BUFFER) {
+		free(b->grown);
+		b->grown = malloc(*size);
+		b->size = b->grown ? *size : 0;
+	}
+	if (*size <= b->size)
+		return b->grown;
+	*size = TOOL_BUFFER;
+	return b->fixed;
 }
 
 const char *tool_size(uint64_t bytes)
@@ -192,15 +220,18 @@ const char *tool_count(uint64_t n)
  */
 const char *tool_text(const char *text)
 {
-	char *copy = tool_buffer(), *at = copy;
-	size_t left = strlen(text);
+	static const char cut[] = "...";
+	size_t left = strlen(text), size = left + sizeof(cut);
+	char *copy = text_buffer(&size), *at = copy;
 
 	while (left) {
 		uint32_t code;
 		const size_t n = fxt_char(text, left, &code), bytes = n ? n : 1;
 
-		if (at + bytes >= copy + TOOL_BUFFER)
+		if (at + bytes + sizeof(cut) > copy + size) {
+			at = mempcpy(at, cut, sizeof(cut) - 1);
 			break;
+		}
 		if (!n || fxt_is_control(code))
 			*at++ = '?';
 		else

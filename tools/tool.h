@@ -70,7 +70,8 @@ const char *tool_size(uint64_t bytes);		/* "1.5 MiB" */
 const char *tool_short_size(uint64_t bytes);	/* "1536K", as options are written */
 const char *tool_count(uint64_t n);		/* "1,234,567" */
 const char *tool_text(const char *text);	/* control characters and malformed UTF-8
-						   become '?' */
+						   become '?'; if memory for a long
+						   text is short, "..." ends its begin */
 const char *tool_user(uint32_t uid);
 
 /* Names of values in linux/asynctrace_netlink.h; "?" if unknown */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -40,20 +41,48 @@ static void other_text_is_printed_as_it_is(void **state)
 	assert_string_equal(tool_text(""), "");
 }
 
-/* A long name is cut to its beginning, in whole characters. */
-static void long_names_end_with_a_whole_character(void **state)
+static void long_names_are_whole(void **state)
 {
-	for (size_t ascii = 0; ascii < 3; ascii++) {
-		char text[1024] = "aaa";
-		const char *got;
+	static char text[1 << 20];
 
-		(void)state;
+	(void)state;
+	for (size_t len = 1; len < sizeof(text); len = len * 3 / 2 + 1) {
+		memset(text, 'a', len);
+		memcpy(text + len, "\x1b", 2);
+		for (int i = 0; i < 20; i++) {
+			const char *got = tool_text(text);
+
+			assert_int_equal(strlen(got), len + 1);
+			assert_memory_equal(got, text, len);
+			assert_int_equal(got[len], '?');
+		}
+	}
+}
+
+/* A name that memory does not suffice for is cut after a whole character, with a mark. */
+static void long_names_without_memory_are_marked(void **state)
+{
+	static char text[64 << 20];
+	struct rlimit all, none;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_AS, &all), 0);
+	none = (struct rlimit){ 0, all.rlim_max };
+	for (size_t ascii = 0; ascii < 3; ascii++) {
+		const char *got;
+		size_t len;
+
+		memset(text, 'a', ascii);
 		for (size_t i = ascii; i + 3 < sizeof(text); i += 3)
 			memcpy(text + i, "\xe2\x82\xac", 4);
+		assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
 		got = tool_text(text);
-		assert_true(strlen(got) > 300 && strlen(got) < sizeof(text) / 2);
-		assert_int_equal((strlen(got) - ascii) % 3, 0);
-		assert_memory_equal(got, text, strlen(got));
+		assert_int_equal(setrlimit(RLIMIT_AS, &all), 0);
+		len = strlen(got);
+		assert_true(len > 300 && len < 1000);
+		assert_int_equal((len - 3 - ascii) % 3, 0);
+		assert_memory_equal(got, text, len - 3);
+		assert_string_equal(got + len - 3, "...");
 	}
 }
 
@@ -63,7 +92,8 @@ int main(void)
 		cmocka_unit_test(control_characters_are_not_printed),
 		cmocka_unit_test(invalid_text_is_not_printed),
 		cmocka_unit_test(other_text_is_printed_as_it_is),
-		cmocka_unit_test(long_names_end_with_a_whole_character),
+		cmocka_unit_test(long_names_are_whole),
+		cmocka_unit_test(long_names_without_memory_are_marked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
