@@ -378,6 +378,21 @@ for f in hello.fxt lossy.fxt; do
 done
 end
 
+# sum_of COLUMN...: print the sum of these columns of the losses in "losses"
+sum_of() {
+	local columns
+
+	columns=$(printf ' + .%s' "$@")
+	jq -s "map(0$columns) | add" losses
+}
+
+begin "losses_are_told_by_kind"
+"$AT" report --json lossy.fxt losses >losses 2>err
+check "dropped or overwritten" says "records were dropped or overwritten: $(sum_of dropped overwritten);"
+check "malformed" says "records of programs were malformed and left out: $(sum_of malformed);"
+check "no losses" eval 'status 0 "$AT" report hello.fxt && ! grep -q "dropped\|malformed" err'
+end
+
 begin "diff_of_faulty_traces_has_their_status"
 head -c 80000 server.fxt >damaged.fxt
 head -c 80000 /dev/zero >>damaged.fxt

@@ -307,6 +307,8 @@ struct analysis_totals {
 	uint64_t unkeyed;	/* events of the pair that have no key, or whose key is neither a
 				   number nor a text */
 	uint64_t losses;	/* number of rows of losses */
+	uint64_t lost;		/* records that were dropped or overwritten */
+	uint64_t malformed;
 	uint64_t throttled;	/* number of cgroups that were throttled */
 	uint64_t tracepoints;	/* number of events of the kernel's tracepoints */
 	uint64_t late;		/* records that came too late to be sorted by time */

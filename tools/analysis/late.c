@@ -5,8 +5,8 @@
  * long as the program. The first reading keeps the items that came too late. The second one
  * hands them on at their time and skips them at their place in the file.
  *
- * An item that precedes a late item in the file, and has the same time, was in the window. Such an
- * item is handed on before the late one, so the order of the file is kept.
+ * Among items with one time, those that came in time precede the late ones in the file. They are
+ * handed on before the late ones, so the order of the file is kept.
  */
 #include <stdlib.h>
 

@@ -429,9 +429,12 @@ void source_limits(const struct source *s)
 	if (t->unkeyed)
 		tool_error("%" PRIu64 " events of the pair have no argument '%s' that is an integer or a text",
 			   t->unkeyed, tool_text(s->key));
-	if (t->losses)
-		tool_error("records were lost %" PRIu64 " times, so some time is unknown; record with a larger --buffer-size",
-			   t->losses);
+	if (t->lost)
+		tool_error("records were dropped or overwritten: %s; the time around them is unknown; if a buffer was too small, use a larger one: record --buffer-size, or ASYNCTRACE_BUFFER_SIZE with ASYNCTRACE_OUT",
+			   tool_count(t->lost));
+	if (t->malformed)
+		tool_error("records of programs were malformed and left out: %s; the time around them is unknown",
+			   tool_count(t->malformed));
 	if (t->deep)
 		tool_error("%" PRIu64 " durations are left out, because more than %d others of their thread were open around them",
 			   t->deep, ANALYSIS_DEPTH_MAX);
