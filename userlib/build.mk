@@ -4,7 +4,8 @@
 # CC and CFLAGS. Installing also uses PREFIX, LIBDIR and DESTDIR.
 #
 #	$(B)/libasynctrace.a	the static library, which programs of this tree use
-#	$(B)/libasynctrace.so	the shared library, its links, and the .pc file
+#	$(B)/libasynctrace.so	the shared library and its links
+#	userlib			both libraries and the .pc files
 #	$(B)/examples/hello	the example of README.md
 #	$(B)/examples/crash	a program that writes its last second when it crashes
 #	$(B)/examples/tutorial, tutorial-cxx	Fuchsia's tutorial, in C and in C++

@@ -209,7 +209,7 @@ static bool is_held_by(void *id)
 	return holder == *(uint32_t *)id;
 }
 
-/* The session must have been notified that it does not get provider 0, and of nothing else. */
+/* The session must have been notified of one failure: it does not get provider 0. */
 static void check_refused(struct at_notifications *events, uint32_t session)
 {
 	struct at_notification ev = { .size = sizeof(ev) };

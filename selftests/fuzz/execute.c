@@ -191,7 +191,7 @@ static unsigned int fork_op(const struct program *p, unsigned int at)
 	if (pid > 0)
 		children[nr_children++] = pid;
 	if (pid > 0 && !(op->b & FORK_BESIDE)) {
-		/* The alarm ends a child that waits forever. */
+		/* If the child waits forever, the alarm ends this wait. */
 		waitpid(pid, NULL, 0);
 		cover_children();
 	}
@@ -214,9 +214,12 @@ static void vmclone(void)
 
 	if (pid > 0)
 		children[nr_children++] = pid;
-	/* Wait for the child, because both processes use the same stack. */
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
+	/*
+	 * Wait for the child also if the alarm interrupts that, because the next one would use the
+	 * same stack.
+	 */
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }
 
 static void end_children(void)

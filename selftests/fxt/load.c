@@ -71,7 +71,7 @@ static void comes(struct lane *l, int lane, uint64_t out)
 	l->now += 100;
 }
 
-/* Writes 4 events: the operation begins and moves to the lane's other thread. */
+/* Writes 4 events: the operation and its flow begin. */
 static void take(struct lane *l, int lane, uint64_t id)
 {
 	uint64_t begin = l->now;

@@ -29,7 +29,7 @@ struct times {
 	int on[TIMES_CPUS];		/* the thread, -1: idle */
 	uint64_t durations;
 	void (*round)(struct times *m, int round);	/* called after each round, or NULL */
-	uint64_t rounds[TIMES_ROUNDS];	/* times of their ends */
+	uint64_t rounds[TIMES_ROUNDS];	/* times at which the rounds ended */
 	uint64_t lost_from[TIMES_ROUNDS * TIMES_CPUS], lost_to[TIMES_ROUNDS * TIMES_CPUS];
 	size_t nr_losses;
 };

@@ -324,7 +324,7 @@ def concurrent_uploads_never_mix():
                     if c.ask(put('/upload/same', body))[0] not in (201, 204):
                         wrong.append('status')
 
-        # Counting in one thread would be simpler, but then nothing would be concurrent.
+        # Each body has a thread of its own, so that the uploads are concurrent.
         threads = [threading.Thread(target=writer, args=(b,)) for b in bodies]
         watcher = threading.Thread(target=reader)
         for t in (*threads, watcher):

@@ -18,6 +18,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import threading
 
 UPLOAD_MAX = 8 << 20
 TIMEOUT = 300           # seconds for one answer; reached only if something hangs
@@ -25,6 +26,7 @@ TIMEOUT = 300           # seconds for one answer; reached only if something hang
 args = argparse.Namespace()     # filled in by test_httpd.py
 tests = []
 libc = ctypes.CDLL(None, use_errno=True)
+counting = threading.Lock()     # of the answers that a server gave: += of a Counter is not atomic
 
 
 def test(f):
@@ -92,7 +94,8 @@ class Client:
         status, fields = self.head()
         if status == 100:
             return status, fields, b''
-        self.server.seen[status] += 1
+        with counting:
+            self.server.seen[status] += 1
         if 'date' not in fields:
             raise AssertionError('no Date')
         n = 0 if head or status in (204, 304) else int(fields['content-length'])

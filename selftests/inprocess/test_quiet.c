@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Events only write records. 1,000,000 events of each kind run under a seccomp filter that kills
- * the process at any system call but exit. malloc() is forbidden, too. The filter replaces
- * seccomp's strict mode, which also forbids the processor's counter that events read.
+ * the process at any system call but exit. malloc() is forbidden, too. The test does not use
+ * seccomp's strict mode, because that also forbids reading the processor's counter, as events do.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -297,7 +297,10 @@ static size_t snapshot_bytes(uint32_t id, char **bytes)
 	return n;
 }
 
-/* A second reader of the session gets all names again, but no record. */
+/*
+ * Prepares @rd for a second reader of the session, which gets all names again. It gets no record
+ * again, so the counts of records stay.
+ */
 static void forget_names(struct rd *rd)
 {
 	for (uint32_t i = 0; i < rd->nr_providers; i++) {
@@ -468,8 +471,8 @@ static void test_names(void)
 }
 
 /*
- * The check is that of asynctrace validate. An operation may end that began before the oldest
- * record.
+ * asynctrace validate and selftests/account check each file. Ends without a begin are allowed,
+ * because an operation may have begun before the oldest record.
  */
 static void test_file(void)
 {

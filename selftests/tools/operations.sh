@@ -158,7 +158,7 @@ check "the thread that began it" grep -q worker-7 out
 check "says so" says "scheduling"
 end
 
-# nested N: one thread begins N scopes within each other, and ends all of them.
+# nested N: write nested.fxt, in which a thread begins N nested scopes and ends all of them
 nested() {
 	PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
 import sys
@@ -195,7 +195,7 @@ check "20 requests" is "app/request 20" '"\(.type) \(.count)"'
 check regions report pool.fxt regions
 check "hand-overs" [ "$(all 'map("\(.region) \(.count)") | sort | join(", ")')" = \
 	"app/accept 20, app/compute 20, app/store 20, pool/job 40" ]
-# A request's work is its acceptance and its two jobs, and nothing else.
+# The threads of the pool work on the requests, so not all of their time is queued.
 check why status 0 "$AT" why --json pool.fxt
 check "worked on by the pool" [ "$(json '[.intervals[] | select(.state != "queued")] | length > 0')" = true ]
 end

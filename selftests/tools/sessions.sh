@@ -244,7 +244,7 @@ check "300, 100 and 200 events" [ "$(summary events)" = 600 ]
 check destroy status 0 "$AT" session destroy five
 end
 
-# Print how many events of all sessions are committed, cleared, and not read yet.
+# Print three numbers of events, summed over all sessions: committed, cleared, still to be read.
 ledger() {
 	"$AT" status --json | jq -r '[.sessions[].rings[] | select(.kind == "events")] |
 		"\(map(.committed) | add) \(map(.cleared) | add) " +

@@ -18,7 +18,7 @@
 extern struct raw_nl ctl, nl;
 /* The provider, mapped as the library does it. Its descriptor is -1 if there is none. */
 extern struct raw_provider p;
-/* A descriptor of the device without a provider, or -1, and its cookie if a state asked for it */
+/* A descriptor of the device without mappings, or -1, and its cookie if a state asked for it */
 extern int fd;
 extern uint64_t cookie;
 /* The session. It ends with @ctl unless it is detached. */

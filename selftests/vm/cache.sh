@@ -21,7 +21,7 @@ lock() {
 # is complete.
 fresh() {
 	new=$(mktemp -d "$1.XXXXXX")
-	# Expand $new now: the trap outlives this function.
+	# Expand $new now, because the variable may have another value when the trap runs.
 	trap "rm -rf '$new'" EXIT
 	chmod 755 "$new"
 }

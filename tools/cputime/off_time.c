@@ -27,7 +27,7 @@ struct track {
 	struct gap *of;		/* in order, disjoint */
 	size_t nr, room;
 	uint64_t floor;		/* turns before this time are not known */
-	uint64_t first, last;	/* the first turn, and the last one */
+	uint64_t first, last;	/* times of the first and of the last turn */
 };
 
 int history_turn(struct history *h, uint64_t ns, uint32_t tid, bool comes)

@@ -27,7 +27,7 @@ static struct fxt_slice *top_of(struct fxt_stack *s)
 	return s->nr ? &s->of[s->nr - 1] : NULL;
 }
 
-/* Removes durations that ended before @ns. Open durations stay, and so do those below them. */
+/* Removes durations from the top of the stack, down to one that is open or ends at @ns or later. */
 static void leave(struct fxt_stack *s, uint64_t ns)
 {
 	while (s->nr && !top_of(s)->open && top_of(s)->end < ns)

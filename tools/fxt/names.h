@@ -11,7 +11,8 @@ struct fxt_names {
 	char **of;
 	uint32_t nr, room;
 	size_t bytes, max_bytes;	/* of texts; max_bytes 0: no limit */
-	uint64_t refused;	/* texts that exceeded the limit; all of them are "..." */
+	uint64_t refused;	/* calls of fxt_name() that returned the number of "...",
+				   because the text exceeded the limit */
 };
 
 /* Returns the number of the text @s of @len bytes, or UINT32_MAX if there is no memory. */

@@ -22,13 +22,13 @@ struct quota {
 	int fd;			/* of cpu.stat; -1: closed */
 	int err;		/* why cpu.stat cannot be read; or 0 */
 	uint64_t period;
-	uint64_t read;		/* time before the last reading; 0: not read so far */
+	uint64_t read;		/* time just before the last reading; 0: never read */
 	struct quota_counts first, last;	/* the first and the last reading */
 	bool grew;		/* at the last reading */
 	bool found;		/* by the present call of quotas_watch() */
 	pid_t *pids;
 	size_t nr_pids, room_pids;
-	bool full;		/* all of PIDS_MAX processes were alive since the last reading */
+	bool full;		/* PIDS_MAX live processes were counted after the last reading */
 };
 
 struct quotas {

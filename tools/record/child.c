@@ -70,8 +70,8 @@ static int cannot_start(const struct recorder *r)
 /*
  * Forks a child that executes the command. The child waits until tracepoints and cgroups are
  * watched for it, if they are recorded, so that nothing of the command is missed. Returns 0 when
- * the command has been executed, an exit status if it could not be, or a negative errno. Prints a
- * message unless it returns 0.
+ * the command begins to run, an exit status if it cannot be executed, or a negative errno. Prints
+ * a message unless it returns 0.
  */
 int record_start_child(struct recorder *r)
 {

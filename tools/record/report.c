@@ -255,8 +255,8 @@ static void print_drops(const char *name, const char *pid, uint64_t sched, const
 }
 
 /*
- * Prints the providers for which the kernel's records were dropped. Returns true if there are
- * any.
+ * Prints how many of the kernel's records were dropped, for each provider and for tasks of no
+ * provider. Returns true if there are any.
  */
 static bool print_kernel_drops(const struct at_compose_stats *st)
 {

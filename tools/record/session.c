@@ -339,7 +339,10 @@ static int is_over(struct recorder *r)
 	return err < 0 ? err : r->drained;
 }
 
-/* Records until something ends it. Returns 0 or the error of take_chunk(). */
+/*
+ * Records until something ends it. Returns 0 or a negative errno. -ECANCELED: the file has reached
+ * --max-size.
+ */
 static int record_loop(struct recorder *r)
 {
 	double end = r->opt.seconds ? r->started + r->opt.seconds : 0;
@@ -431,12 +434,13 @@ static int take_all(struct recorder *r)
 	return err;
 }
 
-/* Limit of the delay at the end of an attachment */
+/* Limit of the time for reading the rest of a session that continues */
 #define REST_SECONDS	1
 
 /*
- * Reads what was recorded before the user ended the attachment. The session continues and may
- * write faster than this function reads. So reading stops after REST_SECONDS, or at another signal.
+ * Reads the rest of a session that continues, at the end of an attachment or if the session cannot
+ * be stopped. Programs may write faster than this function reads. So reading stops after
+ * REST_SECONDS, or at another signal.
  */
 static int take_rest(struct recorder *r)
 {
@@ -576,8 +580,8 @@ static int begin(struct recorder *r)
 }
 
 /*
- * Records. Returns 0, a negative errno, or the exit status of a command that could not be
- * executed.
+ * Records. Returns 0 or a negative errno. If the command could not be executed, returns the exit
+ * status for asynctrace.
  */
 int record_run(struct recorder *r)
 {

@@ -16,7 +16,7 @@ struct report {
 	const struct what *what;
 	const char *other;	/* diff: the second file */
 	const char *id;		/* id of the operation to report on */
-	bool found;		/* there is one, although it may have no rows */
+	bool found;		/* the trace has it, even if it has no rows */
 	const char *log_text;	/* print only logs with this text in category or message;
 				   NULL: all */
 	enum sheet_format format;

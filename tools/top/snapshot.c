@@ -58,7 +58,7 @@ void snapshot_take(struct snapshot *s, struct feed *f, struct live *l, uint64_t 
 
 	feed_counts(f, l, &s->counts);
 	s->wall = wall;
-	/* A file that is read a second time is counted again. */
+	/* When a file is read a second time, the count starts again from 0. */
 	if (since && wall > since)
 		s->record_rate = s->counts.delivered < before ? 0 :
 				 (s->counts.delivered - before) * 1e9 / (wall - since);

@@ -23,7 +23,7 @@ struct snapshot {
 	uint64_t delay;		/* time between .settled and the newest record */
 	uint64_t interval;	/* time that rates are based on; 0: no time has passed */
 	struct at_compose_counts counts;
-	double record_rate;	/* records analysed in a second since the last snapshot */
+	double record_rate;	/* records analysed per second since the last snapshot */
 	uint64_t wall;		/* when the snapshot was taken */
 	uint64_t late, losses;
 	unsigned int restarts;

@@ -335,7 +335,7 @@ static void go_on(struct conn *c, bool late)
 		else
 			discard(c);
 		break;
-	case BUSY:	/* a hangup, which the worker will find when it writes */
+	case BUSY:	/* an event after a timeout, for which epoll was still armed */
 		break;
 	}
 }
@@ -453,8 +453,8 @@ static void *accept_main(void *arg)
 				continue;
 		}
 		/*
-		 * Free connections only after all events were handled, because an event may refer
-		 * to one.
+		 * take_back() and sweep() may free any connection. Call them only after all events
+		 * were handled, because an event may refer to the connection.
 		 */
 		take_back();
 		if (now >= next_sweep)

@@ -38,7 +38,8 @@ static void read_piece(struct request *req)
 		req->status = 200;
 	} else {
 		/*
-		 * The head with the length has been sent, so a shortened file cannot be reported.
+		 * If the head with the length has been sent, it is too late to report that the file
+		 * became shorter.
 		 */
 		req->stage = req->out_len ? STAGE_ABORT : STAGE_WORK;
 		req->status = 500;

@@ -160,8 +160,8 @@ static bool is_inherited(const struct at_value *v, struct at_context *c)
 }
 
 /*
- * Returns the list of the values in @from that @c inherits. Returns NULL if there is no memory,
- * because @from itself contains values that @c must not have.
+ * Returns the list of the values in @from that @c inherits. Returns NULL if there are none, or if
+ * there is no memory: then @from cannot be used, because it has values that @c must not have.
  */
 struct at_locals_ *at_locals_inherit(struct at_locals_ *from, struct at_context *c)
 {

@@ -66,8 +66,8 @@ static struct at_attr_set at_attrs_within(struct at_attr_set set, unsigned int t
 }
 
 /*
- * Appends the name of one attribute to @path, such as "buffer: ring-size: ". Must be called for the
- * outermost attribute first.
+ * Appends the name of one attribute and ": " to @path. Must be called for the outermost attribute
+ * first. Two calls make "buffer: ring-size: ".
  */
 static void at_path_add(char *path, size_t size, struct at_attr_set set, unsigned int type)
 {
