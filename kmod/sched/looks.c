@@ -3,7 +3,8 @@
  * Looking for threads of providers' processes that have no entry in the table of traced tasks
  *
  * A look is necessary when a process joins a session, when a session starts, and when a thread
- * could not be added: a worker repeats the look until the thread is added or has ended.
+ * could not be added. If memory was short, a worker repeats the look until the thread is added or
+ * has ended.
  */
 #include <linux/memcontrol.h>
 #include <linux/rcupdate.h>
@@ -233,7 +234,10 @@ void at_tasks_add_once(struct at_member *m, u64 round)
 	at_tasks_add_process(m);
 	cond_resched();
 	spin_lock(&at_lock);
-	/* If @m has left, its look may have added nothing: let another provider's look do that. */
+	/*
+	 * If @m has left, its look may have added nothing. So make the next provider of the
+	 * process look, although it is in the same round.
+	 */
 	if (m->left && first->looked == round)
 		first->looked = 0;
 }

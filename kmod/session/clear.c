@@ -2,10 +2,9 @@
 /*
  * Clearing at a start: discards records of the session's earlier runs.
  *
- * Only writers advance a ring's position. So a start clears a ring
- * by noting its position, and the reader continues from there at its next look. The start
- * must not wait for the reader, which holds read_lock while it touches user memory. The
- * noted positions have a lock of their own, clear_lock.
+ * Only writers advance a ring's position. So a start clears a ring by noting its position, and the
+ * reader continues from there at its next look. The start must not wait for the reader, which holds
+ * read_lock while it touches user memory. The noted positions have a lock of their own, clear_lock.
  *
  * A thread may still be in a critical section that it entered before the last stop. It
  * may publish its record at any time until its CPU has switched tasks. This record must

@@ -33,7 +33,10 @@
 
 #define ASYNCTRACE_FXT_MAGIC		0x0016547846040010ULL
 
-/* Event types: bits 16..19. A comment names the extra word after the arguments, if any. */
+/*
+ * Event types: bits 16..19. The comment names the word that follows the arguments. It also holds
+ * for the types below it that have no comment; but types 0, 2 and 3 have no such word.
+ */
 #define ASYNCTRACE_FXT_INSTANT		0
 #define ASYNCTRACE_FXT_COUNTER		1	/* counter id */
 #define ASYNCTRACE_FXT_DURATION_BEGIN	2
@@ -47,10 +50,13 @@
 #define ASYNCTRACE_FXT_FLOW_END		10
 #define ASYNCTRACE_FXT_EVENT_TYPES	11
 
-/* Blob types: bits 48..55 of a blob record. The name is in bits 16..31, the bytes in 32..46. */
+/*
+ * Blob types: bits 48..55 of a blob record. Bits 16..31 refer to the name, and bits 32..46 have the
+ * number of bytes.
+ */
 #define ASYNCTRACE_FXT_BLOB_DATA	1
 #define ASYNCTRACE_FXT_BLOB_LAST_BRANCH	2
-#define ASYNCTRACE_FXT_BLOB_PERFETTO	3	/* Perfetto reads it as a trace of its own */
+#define ASYNCTRACE_FXT_BLOB_PERFETTO	3	/* a whole trace in Perfetto's format */
 
 /*
  * Large records: size in bits 4..35, type in 36..39; a large blob's format in 40..43. The format

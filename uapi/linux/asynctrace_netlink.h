@@ -39,7 +39,8 @@ enum asynctrace_sched {
  * enum asynctrace_session_state - State of a session.
  * @ASYNCTRACE_SESSION_STATE_READY: Created. No buffers are allocated, and no
  *   provider is bound.
- * @ASYNCTRACE_SESSION_STATE_INITIALIZED: Buffers and providers are fixed.
+ * @ASYNCTRACE_SESSION_STATE_INITIALIZED: Each matching provider gets its
+ *   buffers, also a later one.
  * @ASYNCTRACE_SESSION_STATE_STARTED: Records are taken.
  * @ASYNCTRACE_SESSION_STATE_STOPPED: No records are taken; earlier ones can be
  *   read. The session can be started again.
