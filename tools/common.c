@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include <linux/asynctrace_netlink.h>
 
@@ -41,9 +43,32 @@ static int note_failure(bool failed)
 	return first;
 }
 
+static bool reader_is_gone(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&out, 1, 0) > 0 && out.revents & (POLLERR | POLLHUP);
+}
+
 int tool_flush(void)
 {
-	return note_failure(fflush(stdout));
+	const int err = note_failure(fflush(stdout));
+
+	if (err || !ferror(stdout))
+		return err;
+	/* An earlier call of stdio failed, and its errno is lost. */
+	return reader_is_gone() ? EPIPE : -1;
+}
+
+int tool_end(int status)
+{
+	const int err = tool_flush();
+
+	if (!err || err == EPIPE)
+		return status;
+	tool_error("cannot write to standard output: %s",
+		   err > 0 ? strerror(err) : "some of it is missing");
+	return status == TOOL_OK || status == TOOL_INCOMPLETE ? TOOL_FAILED : status;
 }
 
 void tool_help(const char *text)

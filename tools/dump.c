@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* asynctrace dump: prints a trace as text, one record on each line */
-#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,8 +20,9 @@ static const char usage[] =
 "      --json       print one JSON object on each line; --offsets adds \"offset\"\n"
 "  -h, --help       print this text\n"
 "\n"
-"Exit status: 0; 1 if the file is damaged; 2 if it cannot be read; 3 if all records are\n"
-"shown, but the end is missing: the file is cut, or its recorder was killed.\n"
+"Exit status: 0; 1 if the file is damaged, or the output cannot be written; 2 if the file\n"
+"cannot be read; 3 if all records are shown, but the end is missing: the file is cut, or\n"
+"its recorder was killed.\n"
 "\n"
 "Examples:\n"
 "  asynctrace dump --events trace.fxt | sort -sn                  in order of time\n"
@@ -34,9 +34,6 @@ struct dump {
 	const char *path;
 	bool damaged, incomplete;
 };
-
-/* An exit status in addition to those of tool.h: the end of the trace is missing. */
-enum { DUMP_INCOMPLETE = 3 };
 
 /* Reports only breaches that may end the reading. asynctrace validate reports all. */
 static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
@@ -95,13 +92,9 @@ static int dump_file(struct dump *d)
 			d->path, fxt_error_text(err));
 		return 2;
 	}
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "asynctrace: writing the text failed: %s\n", strerror(errno));
-		return 2;
-	}
 	if (d->damaged)
 		return TOOL_FAILED;
-	return d->incomplete ? DUMP_INCOMPLETE : TOOL_OK;
+	return d->incomplete ? TOOL_INCOMPLETE : TOOL_OK;
 }
 
 int dump_main(int argc, char **argv)

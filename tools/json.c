@@ -107,7 +107,7 @@ static const char *next_negative(const char *at)
 }
 
 /* Prints negative numbers as the unsigned ones that doc_number() was given. */
-static bool write_numbers(const char *json)
+static void write_numbers(const char *json)
 {
 	for (;;) {
 		const char *at = next_negative(json);
@@ -119,7 +119,7 @@ static bool write_numbers(const char *json)
 		fprintf(stdout, "%" PRIu64, (uint64_t)strtoll(at, &end, 10));
 		json = end;
 	}
-	return fputc('\n', stdout) != EOF && !fflush(stdout) && !ferror(stdout);
+	fputc('\n', stdout);
 }
 
 /*
@@ -129,14 +129,17 @@ static bool write_numbers(const char *json)
 bool doc_write(struct json_doc *d)
 {
 	char *json = d->failed ? NULL : json_dumps(d->document, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-	bool done;
+	const bool built = json;
+	int err;
 
-	errno = ENOMEM;
-	done = json && write_numbers(json);
-	if (!done)
-		tool_error("cannot write to standard output: %s", strerror(errno));
+	if (built)
+		write_numbers(json);
+	else
+		tool_error("not enough memory for the JSON document");
+	/* tool_end() prints the message of a write that failed. */
+	err = tool_flush();
 	free(json);
 	json_decref(d->document);
 	memset(d, 0, sizeof(*d));
-	return done;
+	return built && (!err || err == EPIPE);
 }

@@ -100,21 +100,9 @@ static void occupy_standard_descriptors(void)
 	}
 }
 
-/*
- * Runs the subcommand. If its output could not be written, the command has failed, even with
- * --help.
- */
 int main(int argc, char **argv)
 {
-	int status, err;
-
 	tool_name = "";
 	occupy_standard_descriptors();
-	status = run(argc, argv);
-	err = tool_flush();
-	if ((!err && !ferror(stdout)) || status || err == EPIPE)
-		return status;
-	tool_error("cannot write to standard output: %s",
-		   err ? strerror(err) : "some of it is missing");
-	return TOOL_FAILED;
+	return tool_end(run(argc, argv));
 }

@@ -17,6 +17,7 @@ enum {
 	TOOL_OK		= 0,
 	TOOL_FAILED	= 1,
 	TOOL_USAGE	= 2,
+	TOOL_INCOMPLETE	= 3,	/* the end of a trace is missing; the rest was used */
 };
 
 /*
@@ -45,8 +46,17 @@ void __attribute__((format(printf, 1, 2))) tool_error(const char *fmt, ...);
 
 /* Prints a text that may be longer than the buffer of standard output. */
 void tool_help(const char *text);
-/* Flushes standard output. Returns 0, or the errno of the first call that failed. */
+/*
+ * Flushes standard output. Returns 0, or the errno of the first call that failed, or -1 if that is
+ * unknown.
+ */
 int tool_flush(void);
+/*
+ * Flushes standard output. Returns the exit status of a command that would exit with @status: if
+ * some output could not be written, prints a message and returns a status that is not 0. EPIPE is
+ * no failure: head(1), for example, closes a pipe when it needs no more.
+ */
+int tool_end(int status);
 
 /*
  * Parses the options of a command that has only --json and --help, and no arguments. Returns -1
@@ -102,8 +112,8 @@ void doc_string(struct json_doc *d, const char *key, const char *value);
 void doc_number(struct json_doc *d, const char *key, uint64_t value);
 void doc_bool(struct json_doc *d, const char *key, bool value);
 /*
- * Prints the document on standard output and empties it. Returns false after a message if that
- * failed.
+ * Prints the document on standard output and empties it. Returns false if that failed; tool_end()
+ * then prints a message, unless memory was missing, which doc_write() has said.
  */
 bool doc_write(struct json_doc *d);
 

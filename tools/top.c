@@ -40,8 +40,9 @@ static const char usage[] =
 	"      --memory SIZE       restart the analysis if it takes more (default: 512M)\n"
 	"  -h, --help              print this text\n"
 	"\n"
-	"Exit status: 0; 1 if the session fails, or the trace is damaged; 2 for wrong usage,\n"
-	"and if FILE cannot be read; 3 if the end of the trace is missing.\n"
+	"Exit status: 0; 1 if the session fails, the trace is damaged, or the output cannot be\n"
+	"written; 2 for wrong usage, and if FILE cannot be read; 3 if the end of the trace is\n"
+	"missing.\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace top\n"
@@ -301,11 +302,11 @@ static int update(struct top *t, uint64_t now)
 	return 0;
 }
 
-/* Returns false if standard output failed; main() reports that. */
+/* Returns false if standard output failed; tool_end() reports that. */
 static bool print(struct top *t)
 {
 	(t->json ? plain_json : plain_text)(stdout, t->snapshot, &t->screen.view, source_name(t));
-	return !tool_flush() && !ferror(stdout);
+	return !tool_flush();
 }
 
 static void do_keys(struct top *t)
@@ -425,7 +426,7 @@ static int run(struct top *t)
 		screen_close();
 	if (err)
 		return t->feed.path && !t->live.damaged ? TOOL_USAGE : TOOL_FAILED;
-	return t->live.damaged ? TOOL_FAILED : t->live.incomplete ? SOURCE_INCOMPLETE : TOOL_OK;
+	return t->live.damaged ? TOOL_FAILED : t->live.incomplete ? TOOL_INCOMPLETE : TOOL_OK;
 }
 
 int top_main(int argc, char **argv)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* asynctrace validate: checks a trace against all rules of its format */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -29,16 +28,14 @@ static const char usage[] =
 "  -q, --quiet                    print nothing: the exit status is the result\n"
 "  -h, --help                     print this text\n"
 "\n"
-"Exit status: 0 clean; 1 rules are broken; 2 the trace cannot be read; 3 clean so far,\n"
-"but the end is missing: the file is cut, or its recorder was killed.\n"
+"Exit status: 0 clean; 1 rules are broken, or the result cannot be written; 2 the trace\n"
+"cannot be read; 3 clean so far, but the end is missing: the file is cut, or its recorder\n"
+"was killed.\n"
 "\n"
 "Examples:\n"
 "  asynctrace validate trace.fxt\n"
 "  asynctrace validate --expect-async request=1000 --cross-thread request trace.fxt\n"
 "  asynctrace validate --json trace.fxt | jq '.violations[].rule'\n";
-
-/* An exit status in addition to those of tool.h, which are 0 to 2 */
-enum { VALIDATE_INCOMPLETE = 3 };
 
 struct validate {
 	bool allow_open, json, quiet;
@@ -161,13 +158,9 @@ static int validate_file(struct validate *v)
 		print_json(v);
 	else if (!v->quiet)
 		print_text(v);
-	if (fflush(stdout)) {
-		fprintf(stderr, "asynctrace: writing the result failed: %s\n", strerror(errno));
-		return 2;
-	}
 	if (!clean(v))
 		return TOOL_FAILED;
-	return fxt_is_incomplete(v->check) ? VALIDATE_INCOMPLETE : TOOL_OK;
+	return fxt_is_incomplete(v->check) ? TOOL_INCOMPLETE : TOOL_OK;
 }
 
 /* Parses NAME=COUNT. The name may contain '='. */

@@ -32,8 +32,9 @@ static const char usage[] =
 SOURCE_HELP
 "  -h, --help          print this text\n"
 "\n"
-"Exit status: 0; 1 if there is no such operation, or the file is damaged; 2 if it\n"
-"cannot be read; 3 if the end of the file is missing, and the rest was analysed.\n"
+"Exit status: 0; 1 if there is no such operation, the file is damaged, or the output\n"
+"cannot be written; 2 if the file cannot be read; 3 if the end of the file is missing,\n"
+"and the rest was analysed.\n"
 "\n"
 "Examples:\n"
 "  asynctrace why trace.fxt                                   the slowest operation\n"

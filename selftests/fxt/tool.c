@@ -7,8 +7,8 @@
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "dump"))
-		return dump_main(argc - 1, argv + 1);
+		return tool_end(dump_main(argc - 1, argv + 1));
 	if (argc > 1 && !strcmp(argv[1], "validate"))
-		return validate_main(argc - 1, argv + 1);
+		return tool_end(validate_main(argc - 1, argv + 1));
 	return 2;
 }

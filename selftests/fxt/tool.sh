@@ -185,7 +185,7 @@ exits "dump_cut_at_record_exits_3" 3 "$tool" dump "$tmp/noend.fxt"
 says "dump_cut_at_record_says_no_end" "the end is missing"
 exits "noise is not shown" 2 "$tool" dump "$tmp/noise.fxt"
 exits "no file to dump" 2 "$tool" dump
-exits "nowhere to write to" 2 sh -c '"$1" dump "$2" > /dev/full' sh "$tool" "$tmp/good.fxt"
+exits "nowhere to write to" 1 sh -c '"$1" dump "$2" > /dev/full' sh "$tool" "$tmp/good.fxt"
 
 # --- memory: 32 MiB of addresses suffice for a file of 256 MiB
 if [ "${bin##*/}" = plain ]; then

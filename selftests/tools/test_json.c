@@ -22,6 +22,11 @@ void tool_error(const char *fmt, ...)
 	fail();
 }
 
+int tool_flush(void)
+{
+	return fflush(stdout);
+}
+
 /* Returns what doc_write() writes; the caller frees it. */
 static char *written(struct json_doc *d)
 {

@@ -453,7 +453,7 @@ int source_status(const struct source *s)
 {
 	if (s->damaged)
 		return TOOL_FAILED;
-	return s->incomplete ? SOURCE_INCOMPLETE : TOOL_OK;
+	return s->incomplete ? TOOL_INCOMPLETE : TOOL_OK;
 }
 
 void source_close(struct source *s)

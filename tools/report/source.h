@@ -7,9 +7,6 @@
 
 #include "analysis/analysis.h"
 
-/* An exit status in addition to those of tool.h: the answer lacks the end of the trace. */
-enum { SOURCE_INCOMPLETE = 3 };
-
 /* A time of the trace: since its begin, or absolute (CLOCK_BOOTTIME) */
 struct source_time {
 	bool given, absolute;
