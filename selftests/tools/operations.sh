@@ -96,6 +96,24 @@ check "times" [ "$(all 'map(.at_ns) | join(" ")')" = "0 10 20 15" ]
 check "time since the line before" [ "$(all 'map(.delta_ns) | join(" ")')" = "0 10 10 -5" ]
 end
 
+begin "G82_deep_tree_is_whole"
+check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+from machine import ASYNC_BEGIN, ASYNC_END, argument, event, head, thread
+
+# Operation 1 is its own ancestor: its parent is the last part of its tree.
+nr = 20000
+out = head() + thread(7)
+for n in range(1, nr + 1):
+    out += event(ASYNC_BEGIN, 100 + n, 7, "part", n, [argument(4, "parent", n - 1 or nr)])
+for n in range(nr, 0, -1):
+    out += event(ASYNC_END, 100 + 2 * nr - n, 7, "part", n)
+open("deep.fxt", "wb").write(out)'
+check tree report deep.fxt tree 1
+check "all parts" [ "$(all 'map(.depth) == [range(20000)]')" = true ]
+check "names are indented" [ "$(all '.[3].what')" = "      app/part" ]
+check "but not by far" [ "$(all 'map(.what | length) | max')" -lt 200 ]
+end
+
 # A trace in which thread 101 works on operation 1 from 1000 to 2000 ns, and other threads
 # wake it and each other.
 begin "G85_related_threads_are_two_wakeups_away"

@@ -12,10 +12,10 @@
 #include "what.h"
 
 /*
- * Limit of the depth of a tree. Real trees are not this deep. In a hostile file, an operation may
- * be its own ancestor.
+ * Names of parts that are deeper are indented no further, because the spaces of a very deep tree
+ * would need more memory than the trace.
  */
-#define DEPTH_MAX	64
+#define INDENTED_MAX	64
 
 /* A struct filled with zeros is valid and empty. */
 struct parts {
@@ -70,10 +70,19 @@ static const struct sheet_column tree_columns[] = {
 	COLUMN_OPTIONAL("depth", "DEPTH", SHEET_COUNT),
 };
 
+/* The parts of an operation: all before .next have their rows */
+struct branch {
+	struct forest_node *parts;
+	size_t nr, next;
+};
+
 /* State of a report while it writes the rows of one tree */
 struct tree {
 	struct report *r;
 	struct parts *d;
+	/* The branches from the root to the next row. A tree may be too deep for recursion. */
+	struct branch *branches;
+	size_t depth, room;
 	uint64_t begin;		/* begin of the root */
 	uint64_t last;		/* time of the previous row, counted from .begin */
 };
@@ -127,13 +136,19 @@ static void begin_row(struct tree *t, uint64_t at, uint64_t ns, uint64_t self)
 	t->last = since;
 }
 
-static void name_row(struct sheet *s, unsigned int depth, const char *category, const char *name,
-		     const char *more)
+/* Returns the number of spaces before the name of a part. */
+static int indent(size_t depth)
 {
-	sheet_textf(s, "%*s%s%s%s%s", 2 * (int)depth, "", category, *category ? "/" : "", name, more);
+	return 2 * (int)(depth < INDENTED_MAX ? depth : INDENTED_MAX);
 }
 
-static void region_row(struct tree *t, const struct analysis_region *g, unsigned int depth)
+static void name_row(struct sheet *s, size_t depth, const char *category, const char *name,
+		     const char *more)
+{
+	sheet_textf(s, "%*s%s%s%s%s", indent(depth), "", category, *category ? "/" : "", name, more);
+}
+
+static void region_row(struct tree *t, const struct analysis_region *g, size_t depth)
 {
 	struct sheet *s = &t->r->sheet;
 
@@ -145,7 +160,7 @@ static void region_row(struct tree *t, const struct analysis_region *g, unsigned
 	sheet_number(s, depth + g->depth);
 }
 
-static void note_row(struct tree *t, const struct analysis_note *n, unsigned int depth)
+static void note_row(struct tree *t, const struct analysis_note *n, size_t depth)
 {
 	static const char *const kinds[] = {
 		[ANALYSIS_NOTE_LOG] = "log", [ANALYSIS_NOTE_INSTANT] = "instant",
@@ -158,7 +173,7 @@ static void note_row(struct tree *t, const struct analysis_note *n, unsigned int
 	begin_row(t, n->ns, 0, 0);
 	sheet_text(s, kinds[n->kind]);
 	if (n->kind == ANALYSIS_NOTE_LOG)
-		sheet_textf(s, "%*s%s: %s", 2 * (int)depth, "", n->category, n->text);
+		sheet_textf(s, "%*s%s: %s", indent(depth), "", n->category, n->text);
 	else
 		name_row(s, depth, n->category, n->name, "");
 	sheet_text(s, n->thread->name);
@@ -166,41 +181,60 @@ static void note_row(struct tree *t, const struct analysis_note *n, unsigned int
 	sheet_number(s, depth);
 }
 
-static void operation_rows(struct tree *t, const struct analysis_operation *op, unsigned int depth);
-
-/* Adds rows of all parts of the operation @id, and of their parts. */
-static void part_rows(struct tree *t, uint64_t id, unsigned int depth)
-{
-	size_t nr;
-	struct forest_node *parts = forest_parts(&t->d->forest, id, &nr);
-
-	for (size_t i = 0; i < nr; i++) {
-		struct forest_node *n = &parts[i];
-
-		if (n->shown)
-			continue;
-		n->shown = true;
-		if (n->kind == FOREST_REGION)
-			region_row(t, &n->region, depth);
-		else if (n->kind == FOREST_NOTE)
-			note_row(t, &n->note, depth);
-		else if (depth < DEPTH_MAX)
-			operation_rows(t, &n->operation, depth);
-	}
-}
-
-static void operation_rows(struct tree *t, const struct analysis_operation *op, unsigned int depth)
+static void operation_row(struct tree *t, const struct analysis_operation *op)
 {
 	struct sheet *s = &t->r->sheet;
 	char number[ID_TEXT];
 
 	begin_row(t, op->begin, op->end - op->begin, self_of(&t->d->forest, op));
 	sheet_text(s, "operation");
-	name_row(s, depth, op->id.category, op->id.name, op->complete ? "" : " (does not end)");
+	name_row(s, t->depth, op->id.category, op->id.name, op->complete ? "" : " (does not end)");
 	sheet_text(s, op->creator ? op->creator->name : "");
 	sheet_text(s, id_text(&op->id, number));
-	sheet_number(s, depth);
-	part_rows(t, op->id.id, depth + 1);
+	sheet_number(s, t->depth);
+}
+
+/* Adds a row of @op. The next rows are those of its parts. */
+static void enter(struct tree *t, const struct analysis_operation *op)
+{
+	struct branch *b;
+
+	operation_row(t, op);
+	if (!more_room(&t->branches, t->depth, &t->room, sizeof(*t->branches))) {
+		t->r->sheet.failed = true;
+		return;
+	}
+	b = &t->branches[t->depth++];
+	*b = (struct branch){ 0 };
+	b->parts = forest_parts(&t->d->forest, op->id.id, &b->nr);
+}
+
+/*
+ * Adds rows of @root, of all its parts, and of their parts. In a hostile file, an operation may be
+ * its own ancestor: .shown ends that.
+ */
+static void operation_rows(struct tree *t, const struct analysis_operation *root)
+{
+	enter(t, root);
+	while (t->depth && !t->r->sheet.failed) {
+		struct branch *b = &t->branches[t->depth - 1];
+		struct forest_node *n = &b->parts[b->next];
+
+		if (b->next++ == b->nr) {
+			t->depth--;
+			continue;
+		}
+		if (n->shown)
+			continue;
+		n->shown = true;
+		if (n->kind == FOREST_REGION)
+			region_row(t, &n->region, t->depth);
+		else if (n->kind == FOREST_NOTE)
+			note_row(t, &n->note, t->depth);
+		else
+			enter(t, &n->operation);
+	}
+	t->depth = 0;
 }
 
 /*
@@ -231,48 +265,55 @@ static void collection_rows(struct tree *t, const struct analysis_operation *op)
 	}
 }
 
-/* Adds a row for an operation whose begin was lost, but which has parts. */
-static void lost_root(struct tree *t, uint64_t id)
+/* Adds the trees of all operations with the report's id. Returns false if there is none. */
+static bool trees(struct tree *t)
 {
-	const struct analysis_operation lost = {
-		.id = { .id = id, .category = "", .name = "?" }, .begin = t->begin, .end = t->begin,
-		.complete = true,
-	};
+	struct forest *f = &t->d->forest;
+	bool found = false;
 
-	operation_rows(t, &lost, 0);
+	for (size_t i = 0; i < f->nr; i++) {
+		struct forest_node *n = &f->of[i];
+
+		if (n->kind != FOREST_OPERATION || n->shown || !id_is(&n->operation.id, t->r->id))
+			continue;
+		n->shown = true;
+		found = true;
+		t->begin = n->operation.begin;
+		t->last = 0;
+		operation_rows(t, &n->operation);
+		collection_rows(t, &n->operation);
+	}
+	return found;
+}
+
+/* Adds the tree of an operation whose begin was lost, if it has parts. */
+static void lost_tree(struct tree *t)
+{
+	struct analysis_operation lost = {
+		.id = { .category = "", .name = "?" }, .complete = true,
+	};
+	const struct forest_node *parts;
+	size_t nr;
+
+	if (!id_parse(t->r->id, &lost.id.id) || !lost.id.id)
+		return;
+	parts = forest_parts(&t->d->forest, lost.id.id, &nr);
+	if (!nr)
+		return;
+	t->begin = lost.begin = lost.end = forest_begin(parts);
+	operation_rows(t, &lost);
 }
 
 static void fill_tree(struct report *r)
 {
 	struct parts *d = r->data;
-	struct forest *f = &d->forest;
 	struct tree t = { .r = r, .d = d };
-	struct forest_node *parts;
-	bool found = false;
-	uint64_t id;
-	size_t nr;
 
-	forest_sort(f);
+	forest_sort(&d->forest);
 	collections_pair(&d->collections, analysis_totals(r->source.analysis)->end);
-	for (size_t i = 0; i < f->nr; i++) {
-		struct forest_node *n = &f->of[i];
-
-		if (n->kind != FOREST_OPERATION || n->shown || !id_is(&n->operation.id, r->id))
-			continue;
-		n->shown = true;
-		found = true;
-		t.begin = n->operation.begin;
-		t.last = 0;
-		operation_rows(&t, &n->operation, 0);
-		collection_rows(&t, &n->operation);
-	}
-	if (found || !id_parse(r->id, &id) || !id)
-		return;
-	parts = forest_parts(f, id, &nr);
-	if (!nr)
-		return;
-	t.begin = forest_begin(parts);
-	lost_root(&t, id);
+	if (!trees(&t))
+		lost_tree(&t);
+	free(t.branches);
 }
 
 /* --- regions ------------------------------------------------------------------------- */
