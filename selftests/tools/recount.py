@@ -366,6 +366,7 @@ def check_orphans():
     for name, of in ("begin without end", began), ("duration's begin without end", stacks):
         want.update((name, *place) for places in of.values() for place in places)
     same("orphans", Counter((r["what"], r["at_ns"], r["tid"]) for r in report("orphans")), want)
+    same("summary", report("summary")[0]["orphans"], sum(want.values()))
 
 
 def check_timeline():
@@ -470,8 +471,11 @@ def check_pair():
                      for r in lines("why", "--json", "--slowest", "1000000", *options, FILE))
         same("operations", got, want)
         summary = report("summary", *options)[0]
-        same("summary", (summary["complete"], summary["incomplete"], summary["orphans"]),
-             (len(want), len(of) - len(want), without))
+        orphans = Counter(r["what"] for r in report("orphans", *options))
+        same("summary", (summary["complete"], summary["incomplete"]),
+             (len(want), len(of) - len(want)))
+        same("orphans", (summary["orphans"], orphans["end without begin"]),
+             (sum(orphans.values()), without))
         same("unfinished", sorted(r["id"] for r in report("unfinished", *options)),
              sorted(shown(p.key) for p in of if p.end is None))
         for id_ in {w[0] for w in want}:

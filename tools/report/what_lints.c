@@ -28,6 +28,16 @@ static const struct sheet_column columns[] = {
 	COLUMN("example_at_ns", "AT ms", SHEET_NS),
 };
 
+struct data {
+	struct lints lints;
+	uint64_t orphans;	/* number of rows, of all kinds; only for the summary */
+};
+
+static struct lints *lints_of(const struct report *r)
+{
+	return &((struct data *)r->data)->lints;
+}
+
 /* --- rows of the analysis ----------------------------------------------------------- */
 
 /* Skips lints of threads if options choose operations: they belong to no operation. */
@@ -35,7 +45,7 @@ static int add_wakeup(void *arg, const struct analysis_wakeup *wakeup)
 {
 	struct report *r = arg;
 
-	return source_filters_operations(&r->source) ? 0 : lints_wakeup(r->data, wakeup);
+	return source_filters_operations(&r->source) ? 0 : lints_wakeup(lints_of(r), wakeup);
 }
 
 /*
@@ -50,11 +60,11 @@ static int add_turn(void *arg, const struct analysis_turn *turn)
 	if (source_filters_operations(&r->source))
 		return 0;
 	if (source_in_time(&r->source, turn->from))
-		err = lints_turn(r->data, turn);
+		err = lints_turn(lints_of(r), turn);
 	if (!err)
-		err = lints_turn_over(r->data, turn);
+		err = lints_turn_over(lints_of(r), turn);
 	if (!err && turn->woken && source_in_time(&r->source, turn->to))
-		err = lints_woken(r->data, turn);
+		err = lints_woken(lints_of(r), turn);
 	return err;
 }
 
@@ -62,26 +72,35 @@ static int add_begin(void *arg, const struct analysis_begin *begin)
 {
 	struct report *r = arg;
 
-	return lints_begin(r->data, begin);
+	return lints_begin(lints_of(r), begin);
 }
 
 static int add_operation(void *arg, const struct analysis_operation *op)
 {
 	struct report *r = arg;
 
-	return lints_operation(r->data, op);
+	return lints_operation(lints_of(r), op);
 }
 
-static void free_lints(void *data)
+static int count_orphan(void *arg, const struct analysis_orphan *orphan)
 {
-	lints_free(data);
+	struct data *d = ((struct report *)arg)->data;
+
+	(void)orphan;
+	d->orphans++;
+	return 0;
+}
+
+static void free_data(void *data)
+{
+	lints_free(&((struct data *)data)->lints);
 }
 
 /* Returns false if there is no memory, and notes that in the sheet. */
 static bool find(struct report *r)
 {
 	const struct analysis_totals *t = analysis_totals(r->source.analysis);
-	struct lints *l = r->data;
+	struct lints *l = lints_of(r);
 
 	lints_find(l, t->begin > t->end ? 0 : t->end - t->begin);
 	r->sheet.failed |= l->failed;
@@ -120,7 +139,7 @@ static void add_example(struct sheet *s, const struct lint_example *e, uint64_t 
 static void fill_lints(struct report *r)
 {
 	const struct analysis_totals *t = analysis_totals(r->source.analysis);
-	const struct lints *l = r->data;
+	const struct lints *l = lints_of(r);
 	struct sheet *s = &r->sheet;
 
 	if (!find(r))
@@ -214,7 +233,7 @@ static bool print_example(const struct lint_example *e, uint64_t begin)
 static bool print_lints(const struct report *r)
 {
 	const struct analysis_totals *t = analysis_totals(r->source.analysis);
-	const struct lints *l = r->data;
+	const struct lints *l = lints_of(r);
 	const size_t nr = r->sheet.limit && l->nr > r->sheet.limit ? r->sheet.limit : l->nr;
 
 	if (!l->nr)
@@ -253,7 +272,7 @@ static void fill_summary(struct report *r)
 {
 	const struct analysis_totals *t = analysis_totals(r->source.analysis);
 	const bool empty = t->begin > t->end;
-	const struct lints *l = r->data;
+	const struct data *d = r->data;
 
 	if (!find(r))
 		return;
@@ -263,22 +282,25 @@ static void fill_summary(struct report *r)
 	sheet_number(&r->sheet, t->records);
 	sheet_number(&r->sheet, t->complete);
 	sheet_number(&r->sheet, t->incomplete);
-	sheet_number(&r->sheet, t->orphans);
+	sheet_number(&r->sheet, d->orphans);
 	sheet_number(&r->sheet, t->switches);
 	sheet_number(&r->sheet, t->wakeups);
 	sheet_number(&r->sheet, t->losses);
 	sheet_number(&r->sheet, t->throttled);
-	sheet_number(&r->sheet, l->nr);
+	sheet_number(&r->sheet, d->lints.nr);
 }
 
-#define ROWS	.rows = { \
+#define LINTS_OF(n, f, c, o) \
+	.name = (n), .totals_only = true, .data_size = sizeof(struct data), .fill = (f), \
+	.free = free_data, COLUMNS(c), \
+	.rows = { \
 		.operation = add_operation, .wakeup = add_wakeup, .turn = add_turn, \
-		.begin = add_begin, \
-	}, .totals_only = true, .data_size = sizeof(struct lints), .free = free_lints
+		.begin = add_begin, .orphan = (o), \
+	}
 
 const struct what whats_lints[] = {
-	{ .name = "lints", ROWS, .fill = fill_lints, .print = print_lints, .timed = true,
-	  .scheduled = true, .many = true, COLUMNS(columns) },
-	{ .name = "summary", ROWS, .fill = fill_summary, .whole = true, COLUMNS(summary_columns) },
+	{ LINTS_OF("lints", fill_lints, columns, NULL), .print = print_lints, .timed = true,
+	  .scheduled = true, .many = true },
+	{ LINTS_OF("summary", fill_summary, summary_columns, count_orphan), .whole = true },
 	{ }
 };
