@@ -175,6 +175,32 @@ static void jump_leaves_no_scope_open(void **state)
 	trace_free(&t);
 }
 
+static void entries_beyond_one_ids_limit_are_counted(void **state)
+{
+	const unsigned int nr = ANALYSIS_SAME_ID_MAX + 3;
+	struct analysis_totals totals;
+	unsigned int without = 0;
+	struct trace t = { 0 };
+	struct rows rows;
+
+	start(&t);
+	for (unsigned int i = 0; i < nr; i++)
+		begins(&t, 10 + i, 1, 1, 0);
+	enters(&t, 200, 2, "work", 1);
+	leaves(&t, 300, 2, "work", 0);
+	for (unsigned int i = 0; i < nr; i++)
+		ENDS(&t, 400 + i, 1, 1);
+	put_switch(&t, 600, 1, 2, 0, SLEEPS);
+	rows = analyse(&t, NULL, &totals);
+	assert_int_equal(rows.nr, nr);
+	for (unsigned int i = 0; i < nr; i++)
+		without += !strstr(rows.of[i], "200-300 running t2");
+	assert_int_equal(without, 3);
+	assert_int_equal(totals.crowded, 3);
+	rows_free(&rows);
+	trace_free(&t);
+}
+
 /* If programs do not say what their threads work on, durations show it. */
 static void without_scopes_durations_tell(void **state)
 {
@@ -370,6 +396,7 @@ int main(void)
 		cmocka_unit_test(resumed_operation_is_worked_on),
 		cmocka_unit_test(end_restores_what_was_before),
 		cmocka_unit_test(jump_leaves_no_scope_open),
+		cmocka_unit_test(entries_beyond_one_ids_limit_are_counted),
 		cmocka_unit_test(without_scopes_durations_tell),
 		cmocka_unit_test(operation_of_another_process_is_entered),
 		cmocka_unit_test(exited_thread_works_on_nothing),

@@ -65,6 +65,34 @@ static void orphans_and_incomplete_ones_are_counted(void **state)
 	trace_free(&t);
 }
 
+/* The duration of thread 2 with an event of id 1 counts for the 64 newest operations of this id. */
+static void operations_beyond_one_ids_limit_are_counted(void **state)
+{
+	const unsigned int nr = ANALYSIS_SAME_ID_MAX + 3;
+	struct analysis_totals totals;
+	unsigned int without = 0;
+	struct trace t = { 0 };
+	struct rows rows;
+
+	begin(&t);
+	for (unsigned int i = 0; i < nr; i++)
+		BEGINS(&t, 10 + i, 1, 1);
+	put_duration(&t, 200, 300, 2, "work");
+	STEPS(&t, 210, 2, 1);
+	STEPS(&t, 220, 2, 1);
+	for (unsigned int i = 0; i < nr; i++)
+		ENDS(&t, 400 + i, 1, 1);
+	put_switch(&t, 600, 1, 2, 0, SLEEPS);
+	rows = analyse(&t, NULL, &totals);
+	assert_int_equal(rows.nr, nr);
+	for (unsigned int i = 0; i < nr; i++)
+		without += !strstr(rows.of[i], "running t2");
+	assert_int_equal(without, 3);
+	assert_int_equal(totals.crowded, 3);
+	rows_free(&rows);
+	trace_free(&t);
+}
+
 static void event_outside_its_operation_is_no_work(void **state)
 {
 	struct trace t = { 0 };
@@ -164,6 +192,7 @@ int main(void)
 		cmocka_unit_test(one_id_in_two_names_is_two_operations),
 		cmocka_unit_test(end_ends_the_newest_of_its_key),
 		cmocka_unit_test(orphans_and_incomplete_ones_are_counted),
+		cmocka_unit_test(operations_beyond_one_ids_limit_are_counted),
 		cmocka_unit_test(event_outside_its_operation_is_no_work),
 		cmocka_unit_test(innermost_duration_works),
 		cmocka_unit_test(begin_end_duration_works_until_its_end),

@@ -204,6 +204,23 @@ check orphans report nested.fxt orphans
 check "none" [ ! -s out ]
 end
 
+begin "more_open_operations_of_one_id_are_told"
+check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+from machine import ASYNC_BEGIN, ASYNC_END, BEGIN, END, event, head, thread
+
+out = head() + thread(7) + event(BEGIN, 90, 7, "scope")
+for n in range(70):
+    out += event(ASYNC_BEGIN, 100 + n, 7, "phase", 1)
+for n in range(70):
+    out += event(ASYNC_END, 200 + n, 7, "phase", 1)
+open("phases.fxt", "wb").write(out + event(END, 300, 7, "scope"))'
+check report report phases.fxt
+check "all" is "70" .count
+check "how many" says "6 operations had 64 newer ones of the same id open"
+check why status 0 "$AT" why phases.fxt
+check "it tells, too" says "6 operations had 64 newer ones of the same id open"
+end
+
 begin "entered_time_is_exact_in_a_pool"
 # The shared ring drops a record if two threads write at once, so each CPU must have its own.
 check run env ASYNCTRACE_OUT=pool.fxt "$here/../trusting" "$EXAMPLES/pool" 3 20 >/dev/null 2>err

@@ -297,6 +297,12 @@ struct analysis_note {
  * without ends. Durations inside of these are left out and counted.
  */
 #define ANALYSIS_DEPTH_MAX	4096
+/*
+ * Limit of open operations with one id, such as phases of a request. An event of the id counts as
+ * work on the newest of them only, because otherwise the time of the analysis could grow with the
+ * square of their number.
+ */
+#define ANALYSIS_SAME_ID_MAX	64
 
 struct analysis_totals {
 	uint64_t begin, end;	/* begin and end of the trace */
@@ -316,6 +322,8 @@ struct analysis_totals {
 	uint64_t context;	/* operations that are not slow, in a file of slow operations */
 	bool selection;		/* the trace has only the records that slow operations need */
 	uint64_t deep;		/* durations that were left out: see ANALYSIS_DEPTH_MAX */
+	uint64_t crowded;	/* operations that an event of their id left out: see
+				   ANALYSIS_SAME_ID_MAX */
 	uint64_t cut;		/* operations whose early history was dropped from memory */
 	bool scheduled;		/* the trace has scheduling records */
 };

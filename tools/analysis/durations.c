@@ -381,8 +381,11 @@ static int mark(struct analysis *a, struct thread *t, const struct item *it)
 		err = orphan_event(a, ANALYSIS_FLOW_ALONE, it);
 	if (it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_INSTANT && !op)
 		err = orphan_event(a, ANALYSIS_STEP_ALONE, it);
-	for (int i = 0; i < SAME_ID_MAX && op && d && !err; i++, op = op->same_id)
+	if (!d)
+		return err;
+	for (int i = 0; i < ANALYSIS_SAME_ID_MAX && op && !err; i++, op = op->same_id)
 		err = operation_is_entered(op) ? 0 : work_on(a, t, d, op, it);
+	operations_crowded(a, op);
 	return err;
 }
 

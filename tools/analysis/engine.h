@@ -34,8 +34,6 @@
 #define NO_THREAD	UINT32_MAX
 #define NO_CPU		UINT16_MAX
 #define STILL_OPEN	UINT64_MAX	/* the end of something that has not ended */
-/* Limit of open operations with one id, such as phases of a request, that are considered */
-#define SAME_ID_MAX	64
 
 /* --- order.c ------------------------------------------------------------------ */
 
@@ -456,6 +454,7 @@ struct operation {
 	bool wanted;			/* one of the slow operations whose records are copied
 					   into a smaller trace */
 	bool left_out;			/* it began before the horizon */
+	bool crowded;			/* see .crowded of struct analysis_totals */
 };
 
 int operations_begin(struct analysis *a, const struct item *it);
@@ -469,6 +468,11 @@ struct analysis_id id_of_item(const struct analysis *a, const struct item *it);
 bool operation_is_entered(const struct operation *op);
 /* Returns the newest open operation with the id @id, or NULL; .same_id links the older ones. */
 struct operation *operations_by_id(struct analysis *a, uint64_t id);
+/*
+ * Counts @op and the older open operations with its id, which the caller leaves out because of
+ * ANALYSIS_SAME_ID_MAX. @op may be NULL. Counts each operation once.
+ */
+void operations_crowded(struct analysis *a, struct operation *op);
 /* Hands out @op, now or as soon as the states of its threads are known. */
 int operations_hand_out(struct analysis *a, struct operation *op);
 /* Hands out operations that ended before @ns and still wait for the state of a thread. */

@@ -103,8 +103,9 @@ static int join(struct analysis *a, struct thread *t, struct operation *op, uint
 	int err = 0;
 
 	/* Add the newest operation last, so that work_at() prefers it. */
-	while (op && op->same_id && nr++ < SAME_ID_MAX)
+	for (; op && op->same_id && nr < ANALYSIS_SAME_ID_MAX; nr++)
 		op = op->same_id;
+	operations_crowded(a, op ? op->same_id : NULL);
 	for (; op && nr-- && !err; op = op->same_id_newer) {
 		if (op->begin > newest || has_entered(t, op))
 			continue;
@@ -184,9 +185,10 @@ void entered_operation(struct analysis *a, uint64_t id, uint64_t begin)
 {
 	struct operation *op = operations_by_id(a, id);
 
-	for (int i = 0; i < SAME_ID_MAX && op; i++, op = op->same_id)
+	for (int i = 0; i < ANALYSIS_SAME_ID_MAX && op; i++, op = op->same_id)
 		if (op->begin == begin && op->entered_at == STILL_OPEN)
 			op->entered_at = a->now;
+	operations_crowded(a, op);
 }
 
 /* Returns the innermost open scope, or NULL. */

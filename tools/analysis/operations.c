@@ -41,6 +41,15 @@ struct operation *operations_by_id(struct analysis *a, uint64_t id)
 	return e ? (struct operation *)(uintptr_t)e->a : NULL;
 }
 
+void operations_crowded(struct analysis *a, struct operation *op)
+{
+	/* If @op was counted before, all older ones were, too. */
+	for (; op && !op->crowded; op = op->same_id) {
+		op->crowded = true;
+		a->totals.crowded++;
+	}
+}
+
 struct analysis_id id_of_item(const struct analysis *a, const struct item *it)
 {
 	struct fxt_entry *provider = fxt_find(&a->providers, (uint64_t)it->provider + 1);

@@ -438,6 +438,9 @@ void source_limits(const struct source *s)
 	if (t->deep)
 		tool_error("%" PRIu64 " durations are left out, because more than %d others of their thread were open around them",
 			   t->deep, ANALYSIS_DEPTH_MAX);
+	if (t->crowded)
+		tool_error("%" PRIu64 " operations had %d newer ones of the same id open, so threads that worked on them may be missing; give operations that are open at once different ids",
+			   t->crowded, ANALYSIS_SAME_ID_MAX);
 	if (t->cut)
 		tool_error("the beginning of %" PRIu64 " long operations was not kept in memory, so their "
 			   "time there is unknown; use a larger --history", t->cut);
