@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -441,6 +442,43 @@ static void waiting(void)
 	done("G73_stop_waits_for_write");
 }
 
+/* --- a thread that may not read the counter ---------------------------------------------- */
+
+static int write_forbidden(void)
+{
+	struct at_status_info st = { .size = sizeof(st) };
+	struct at_flight_result r = { .size = sizeof(r) };
+	const int fd = memory();
+	int bad;
+
+	bad = start(HOUR, 1 << 20) != 0;
+	write_many(1);
+	at_status(&st);
+	if (st.clock != ASYNCTRACE_CLOCK_COUNTER || prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0))
+		return 0;	/* the recorder does not use the counter, or it cannot be forbidden */
+	errno = 77;
+	bad |= (at_flight_write(fd, &r) != -EPERM || errno != 77) << 1;
+	prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
+	bad |= (at_flight_write(fd, &r) || r.delivered != 1) << 2;
+	return bad;
+}
+
+static void forbidden(void)
+{
+	int status;
+	pid_t pid;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	printf("# PR_SET_TSC: not tested, because the sanitizer's runtime reads the counter\n");
+	return;
+#endif
+	pid = fork();
+	if (!pid)
+		_exit(write_forbidden());
+	check(waitpid(pid, &status, 0) == pid && !status, "%#x", status);
+	done("write_without_counter_is_refused");
+}
+
 /* --- descriptors ------------------------------------------------------------------------- */
 
 static void check_failed(int fd, int error, const char *what)
@@ -549,6 +587,7 @@ int main(void)
 	busy_writers();
 	overtaken();
 	waiting();
+	forbidden();
 	descriptors();
 	forks();
 	return finish();

@@ -23,6 +23,7 @@
 #include <asynctrace/inprocess.h>
 #include <asynctrace/trace.h>
 
+#include "sandbox.h"
 #include "tape.h"
 
 static void event(int i)
@@ -282,14 +283,20 @@ static void status_after_stop(void)
 
 static void forbidden(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	printf("# PR_SET_TSC: not tested, because the sanitizer's runtime reads the counter\n");
-#elif defined(__x86_64__)
 	struct at_status_info st = { .size = sizeof(st) };
 	struct at_trace_result r;
-	int fd = memory();
+	int fd, mode;
 	pid_t pid;
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	printf("# PR_SET_TSC: not tested, because the sanitizer's runtime reads the counter\n");
+	return;
+#endif
+	if (prctl(PR_GET_TSC, &mode, 0, 0, 0)) {
+		printf("# PR_SET_TSC: not tested, because this kernel does not have it\n");
+		return;
+	}
+	fd = memory();
 	/* If the counter is forbidden before the start, the trace uses another clock. */
 	pid = fork();
 	if (!pid) {
@@ -330,9 +337,31 @@ static void forbidden(void)
 	check(!child_status(pid));
 	close(fd);
 	done("forbidden_counter_raises_no_signal");
-#else
-	printf("# PR_SET_TSC: does not exist on this architecture\n");
-#endif
+}
+
+/* Kernels before 6.12 on arm64 do not know PR_GET_TSC. The counter is then allowed. */
+static void cannot_be_forbidden(void)
+{
+	const pid_t pid = fork();
+
+	if (!pid) {
+		struct at_status_info st = { .size = sizeof(st) };
+		struct at_trace_result r = { .size = sizeof(r) };
+		int bad;
+
+		if (sandbox(SYS_prctl, SECCOMP_RET_ERRNO | EINVAL, 0))
+			_exit(0);
+		bad = at_trace_start(memory(), NULL) != 0;
+		errno = 77;
+		event(1);
+		bad |= (at_counter_forbidden() || errno != 77) << 1;
+		at_status(&st);
+		bad |= (st.path == ASYNCTRACE_PATH_NONE) << 2;
+		bad |= (at_trace_stop(&r) || r.delivered != 1) << 3;
+		_exit(bad);
+	}
+	check(!child_status(pid));
+	done("counter_is_allowed_if_PR_GET_TSC_fails");
 }
 
 int main(int argc, char **argv)
@@ -347,5 +376,6 @@ int main(int argc, char **argv)
 	others();
 	status_after_stop();
 	forbidden();
+	cannot_be_forbidden();
 	return finish();
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,11 +49,9 @@ static bool file_has(const char *path, const char *word)
  */
 static uint32_t find_clock(void)
 {
-#ifdef __x86_64__
-	int mode = PR_TSC_ENABLE;
-
-	if (!prctl(PR_GET_TSC, &mode, 0, 0, 0) && mode != PR_TSC_ENABLE)
+	if (at_counter_forbidden())
 		return ASYNCTRACE_CLOCK_BOOTTIME;
+#ifdef __x86_64__
 	if (!file_has("/sys/devices/system/clocksource/clocksource0/available_clocksource",
 		      " tsc "))
 		return ASYNCTRACE_CLOCK_BOOTTIME;

@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -203,14 +202,8 @@ AT_PUBLIC int at_flight_start(uint64_t min_age, uint64_t max_bytes)
  */
 static bool counter_forbidden(void)
 {
-#ifdef __x86_64__
-	int mode = PR_TSC_ENABLE;
-
 	return !flight.module && flight.window.area->shape.clock == ASYNCTRACE_CLOCK_COUNTER &&
-	       !prctl(PR_GET_TSC, &mode, 0, 0, 0) && mode != PR_TSC_ENABLE;
-#else
-	return false;
-#endif
+	       at_counter_forbidden();
 }
 
 static void write_file(int fd, struct at_flight_result *res)

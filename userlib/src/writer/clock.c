@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Reading the clock of a run. */
+#include <errno.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -8,17 +9,16 @@
 #include "rseq.h"
 #include "sys.h"
 
+/* On arm64, kernels before 6.12 fail with EINVAL: they cannot forbid the counter. */
 bool at_counter_forbidden(void)
 {
-#ifdef __x86_64__
+	const int saved = errno;
 	int mode = PR_TSC_ENABLE;
 
 	if (at_sys_prctl(PR_GET_TSC, &mode))
-		return false;
+		mode = PR_TSC_ENABLE;
+	errno = saved;
 	return mode == PR_TSC_SIGSEGV;
-#else
-	return false;
-#endif
 }
 
 uint64_t at_clock(uint64_t boottime_offset, uint32_t clock)

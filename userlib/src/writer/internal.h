@@ -332,7 +332,10 @@ bool at_thread_learn(uint32_t gate);
 
 /* --- clock.c ------------------------------------------------------------- */
 
-/* Does PR_SET_TSC forbid the calling thread to read the counter? Reading would then be fatal. */
+/*
+ * Does PR_SET_TSC forbid the calling thread to read the counter? Reading would then be fatal. This
+ * is a system call. A signal handler may call the function; it keeps errno.
+ */
 bool at_counter_forbidden(void);
 /* Reads the run's clock. Must not be called if the thread's path is NONE. */
 uint64_t at_clock(uint64_t boottime_offset, uint32_t clock);
