@@ -76,7 +76,8 @@ static void in_child(void)
 
 /*
  * Returns the largest ring size with which the rings of all online CPUs together have at most
- * @max_bytes, but at least ASYNCTRACE_RING_MIN.
+ * @max_bytes, but at least ASYNCTRACE_RING_MIN. CPUs that are offline do not count, because their
+ * share would remain unused.
  */
 static uint64_t ring_size(uint64_t max_bytes)
 {
@@ -146,7 +147,10 @@ static int start_session(uint64_t max_bytes)
 	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	int err;
 
-	/* Twice the size, because the session has as many rings for the kernel's records. */
+	/*
+	 * Twice the size, because the session has as many rings for the kernel's records. The arena
+	 * has room for the rings of all CPUs, because those that are offline now may come online.
+	 */
 	err = atc_arena_init(&flight.arena, AT_ARENA_BYTES +
 			     2 * AT_ARENA_FACTOR * size * ((cpus > 0 ? cpus : 1) + 1));
 	if (err)
