@@ -3,7 +3,7 @@
 # Tests of the control library and of the command
 #
 # They run in the test machine, except test_control, test_listings, test_status, test_quota,
-# test_proc and test_ftrace, which fake the kernel's answers, test_summary, test_child,
+# test_proc, test_ftrace and test_watch, which fake the kernel's answers, test_summary, test_child,
 # test_json and test_names.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
@@ -58,12 +58,18 @@ $(B)/selftests/tools/test_summary: selftests/tools/test_summary.c tools/record/r
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka -ljansson
 
-# Without libtracefs, there is nothing to test.
+# Without libtracefs, there is nothing to test in tools/ftrace.
 $(B)/selftests/tools/test_ftrace: selftests/tools/test_ftrace.c tools/ftrace/queue.c \
 				  tools/ftrace/priv.h tools/ftrace/ftrace.h $(B)/libasynctrace.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -DHAVE_TRACEFS $(TRACEFS_CFLAGS) -Itools \
 		-Wl,--wrap=calloc -o $@ $(filter-out %.h,$^) -lcmocka $(AT_LIBS)
+
+$(B)/selftests/tools/test_watch: selftests/tools/test_watch.c tools/ftrace/watch.c tools/fxt/table.c \
+				 tools/ftrace/priv.h tools/ftrace/ftrace.h tools/fxt/table.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -DHAVE_TRACEFS $(TRACEFS_CFLAGS) -Itools \
+		-Wl,--wrap=opendir,--wrap=readdir,--wrap=closedir -o $@ $(filter %.c,$^) -lcmocka
 
 .PHONY: selftests-tools
 selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/provider \
@@ -76,6 +82,7 @@ selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/pro
 		 $(B)/selftests/tools/test_names $(B)/selftests/tools/test_quota \
 		 $(B)/selftests/tools/test_proc \
 		 $(B)/selftests/tools/test_summary $(B)/selftests/tools/test_child \
-		 $(if $(TRACEFS_LIBS),$(B)/selftests/tools/test_ftrace) \
+		 $(if $(TRACEFS_LIBS),$(B)/selftests/tools/test_ftrace \
+		 $(B)/selftests/tools/test_watch) \
 		 $(B)/selftests/tools/sleepers \
 		 $(B)/selftests/tools/cputimes

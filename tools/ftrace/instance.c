@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Makes ftrace instances, and chooses their clock, their buffers, their events and the tasks that
- * they record
- */
-#include <dirent.h>
+/* Makes ftrace instances, and chooses their clock, their buffers and their events */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,12 +16,6 @@
 
 /* Inode of the initial pid namespace: PROC_PID_INIT_INO of the kernel */
 #define INITIAL_PID_NS	0xEFFFFFFCU
-
-/*
- * Limit of the walks over the threads of a process. Walks are repeated until one finds no more
- * threads than the walk before.
- */
-#define WALKS_MAX	16
 
 static int fail(const char *what)
 {
@@ -381,44 +371,6 @@ void ftrace_close(struct ftrace *f)
 	ftrace_tasks_free(f);
 	free(f->queue);
 	free(f);
-}
-
-/* Adds the threads that /proc lists. Returns how many it lists. */
-static unsigned int watch_threads(struct ftrace *f, const char *path)
-{
-	DIR *dir = opendir(path);
-	unsigned int n = 0;
-
-	if (!dir)
-		return 0;
-	for (struct dirent *d; (d = readdir(dir));) {
-		if (d->d_name[0] == '.')
-			continue;
-		tracefs_instance_file_append(f->of[FTRACE_WATCHED].tracefs, "set_event_pid",
-					     d->d_name);
-		n++;
-	}
-	closedir(dir);
-	return n;
-}
-
-int ftrace_watch(struct ftrace *f, pid_t pid)
-{
-	unsigned int before = 0, n;
-	char path[48];
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	/*
-	 * Walk again, because a thread that is not watched yet may create another one during a
-	 * walk.
-	 */
-	for (int i = 0; i < WALKS_MAX; i++) {
-		n = watch_threads(f, path);
-		if (n <= before)
-			break;
-		before = n;
-	}
-	return 0;
 }
 
 int ftrace_start(struct ftrace *f)

@@ -2,7 +2,8 @@
 /*
  * Declarations shared by the files of ftrace/
  *
- *	instance.c	the instances, their events and the tasks that they record
+ *	instance.c	the instances and their events
+ *	watch.c		the tasks that an instance records
  *	joins.c		the fields of events that have ids of operations
  *	queue.c		events that wait for the composer
  *	decode.c	fields of an event
