@@ -455,7 +455,7 @@ static int write_forbidden(void)
 	write_many(1);
 	at_status(&st);
 	if (st.clock != ASYNCTRACE_CLOCK_COUNTER || prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0))
-		return 0;	/* the recorder does not use the counter, or it cannot be forbidden */
+		return 0;	/* the recorder does not use it, or it cannot be forbidden */
 	errno = 77;
 	bad |= (at_flight_write(fd, &r) != -EPERM || errno != 77) << 1;
 	prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);

@@ -14,11 +14,11 @@
 
 #define WALKS	64
 
-/* What /proc lists in each walk; NULL: the process has ended */
+/* The list of /proc in each walk; NULL: the process has ended */
 static const char *lists[WALKS];
 static int walks;
 static const char *rest;	/* of the present walk's list */
-static char watched[512];	/* what was written to set_event_pid */
+static char watched[512];	/* all that was written to set_event_pid */
 
 DIR *__wrap_opendir(const char *path)
 {

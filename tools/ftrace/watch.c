@@ -44,8 +44,8 @@ int ftrace_watch(struct ftrace *f, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	/*
 	 * The kernel watches the new threads of watched ones. A thread that is not watched yet may
-	 * create another one behind a walk. So walk until all listed threads were watched before the
-	 * walk began. The number of threads is no sign of that, because others may end meanwhile.
+	 * create another one behind a walk. So walk until all listed threads were watched before
+	 * the walk. Their number does not show that, because others may end meanwhile.
 	 */
 	for (int i = 0; i < WALKS_MAX && watch_threads(f, path, &watched); i++)
 		;
