@@ -2,7 +2,7 @@
 /* Text and arguments of records: checked first, then copied. */
 #include <string.h>
 
-#include "composer.h"
+#include "args.h"
 
 bool atc_text_check(size_t len, const uint64_t *w, size_t nr, struct atc_check *k)
 {
@@ -17,7 +17,18 @@ bool atc_text_check(size_t len, const uint64_t *w, size_t nr, struct atc_check *
 	repaired = atc_text_repaired(w, len);
 	k->repair = true;
 	k->growth += ASYNCTRACE_FXT_TEXT_WORDS(repaired) - words;
-	return repaired <= ASYNCTRACE_FXT_STRING_MAX;
+	if (repaired > ASYNCTRACE_FXT_STRING_MAX)
+		k->cut = true;
+	return true;
+}
+
+bool atc_fits(struct atc_check *k, size_t words)
+{
+	if (k->cut || words + k->growth > ASYNCTRACE_FXT_WORDS_MAX) {
+		k->cut = true;
+		k->growth = 0;
+	}
+	return words + k->growth <= ASYNCTRACE_FXT_WORDS_MAX;
 }
 
 size_t atc_ref_text(const struct atc_provider *p, unsigned int ref, const uint64_t *w,
@@ -115,13 +126,23 @@ bool atc_args_check(const struct atc_provider *p, unsigned int nargs, const uint
 		k->words += size;
 		k->growth += arg.growth;
 		k->repair |= arg.repair;
+		k->cut |= arg.cut;
 		w += size;
 		nr -= size;
 	}
 	return true;
 }
 
-size_t atc_ref_copy(uint64_t *to, unsigned int *ref, const uint64_t **from)
+/* Returns how many bytes the copy of a text has. */
+static size_t copied_bytes(const uint64_t *text, size_t len, bool cut)
+{
+	const size_t repaired = atc_text_repaired(text, len);
+	const size_t max = 8 * ASYNCTRACE_FXT_TEXT_WORDS(len);
+
+	return cut && repaired > max ? max : repaired;
+}
+
+size_t atc_ref_copy(uint64_t *to, unsigned int *ref, const uint64_t **from, bool cut)
 {
 	size_t len = *ref & ~ASYNCTRACE_FXT_INLINE;
 	const uint64_t *text = *from;
@@ -130,17 +151,18 @@ size_t atc_ref_copy(uint64_t *to, unsigned int *ref, const uint64_t **from)
 	if (!(*ref & ASYNCTRACE_FXT_INLINE))
 		return 0;
 	*from += ASYNCTRACE_FXT_TEXT_WORDS(len);
-	repaired = atc_text_repaired(text, len);
+	repaired = copied_bytes(text, len, cut);
 	words = ASYNCTRACE_FXT_TEXT_WORDS(repaired);
 	if (words)
 		to[words - 1] = 0;
-	atc_text_repair((char *)to, repaired, text, len);
+	/* Fewer bytes if the text is cut within a character: at most 3, which are 0. */
+	repaired = atc_text_repair((char *)to, repaired, text, len);
 	/* An empty text has the reference 0, not an inline one. */
 	*ref = repaired ? ASYNCTRACE_FXT_INLINE | repaired : 0;
 	return words;
 }
 
-size_t atc_args_copy(uint64_t *to, unsigned int nargs, const uint64_t **from)
+size_t atc_args_copy(uint64_t *to, unsigned int nargs, const uint64_t **from, bool cut)
 {
 	size_t n = 0;
 
@@ -149,11 +171,11 @@ size_t atc_args_copy(uint64_t *to, unsigned int nargs, const uint64_t **from)
 		unsigned int name = head >> 16 & 0xffff;
 		size_t at = n++;
 
-		n += atc_ref_copy(to + n, &name, from);
+		n += atc_ref_copy(to + n, &name, from, cut);
 		if ((head & 0xf) == ASYNCTRACE_FXT_ARG_STRING) {
 			unsigned int text = head >> 32 & 0xffff;
 
-			n += atc_ref_copy(to + n, &text, from);
+			n += atc_ref_copy(to + n, &text, from, cut);
 			head = text ? (head & 0xffffffff) | (uint64_t)text << 32
 				    : head & 0xffffffff;
 		} else if (value_words(head)) {

@@ -387,7 +387,7 @@ void atc_continues_record(struct at_compose *c);
  */
 const char *atc_syscall_name(uint32_t number, char *text);
 
-/* --- args.c: checking and copying text and arguments ---------------------- */
+/* --- events.c: records of a provider's ring ------------------------------- */
 
 /* The present chunk of a ring. */
 struct atc_context {
@@ -397,30 +397,6 @@ struct atc_context {
 	uint64_t limit;		/* number of records that the chunk claims */
 };
 
-/* Result of checking text and arguments. */
-struct atc_check {
-	size_t words;
-	size_t growth;		/* words that repairing text adds */
-	bool repair;		/* some text is not UTF-8 */
-	bool numeric;		/* all arguments are numbers */
-	bool salted;		/* in: bits 32..63 of a UINT64 argument's head may be set */
-};
-
-/*
- * Checks @len bytes of text in the @nr words at @w. Adds to the result in @k. Returns false if
- * the text is malformed.
- */
-bool atc_text_check(size_t len, const uint64_t *w, size_t nr, struct atc_check *k);
-
-/* Checks the text that @ref refers to: inline text or an index of the string table. */
-static inline bool atc_ref_check(const struct atc_provider *p, unsigned int ref,
-				 const uint64_t *w, size_t nr, struct atc_check *k)
-{
-	if (ref & ASYNCTRACE_FXT_INLINE)
-		return atc_text_check(ref & ~ASYNCTRACE_FXT_INLINE, w, nr, k);
-	return atc_string_known(p, ref);
-}
-
 /*
  * Returns the id that @id, from the process with salt @salt, has in files. Viewers take async ids
  * as global. So an id that a program chose gets the process's salt, which the library's own ids
@@ -428,27 +404,6 @@ static inline bool atc_ref_check(const struct atc_provider *p, unsigned int ref,
  */
 uint64_t atc_global_id(uint32_t salt, uint64_t id);
 
-/* Checks @nargs arguments in the @nr words at @w. Adds to the result in @k. */
-bool atc_args_check(const struct atc_provider *p, unsigned int nargs, const uint64_t *w,
-		    size_t nr, struct atc_check *k);
-/*
- * Copies and repairs inline text, and moves *@from behind it. Sets *@ref to the reference of the
- * copy. Returns the number of words written.
- */
-size_t atc_ref_copy(uint64_t *to, unsigned int *ref, const uint64_t **from);
-size_t atc_args_copy(uint64_t *to, unsigned int nargs, const uint64_t **from);
-/*
- * Finds the text of reference @ref, which atc_ref_check() has accepted. @w: its inline text, if
- * it has one. Returns the length of the text.
- */
-size_t atc_ref_text(const struct atc_provider *p, unsigned int ref, const uint64_t *w,
-		    const char **text);
-/*
- * Does one of the @nargs arguments at @w have the name @name? atc_args_check() must have accepted
- * the arguments.
- */
-bool atc_args_have(const struct atc_provider *p, unsigned int nargs, const uint64_t *w,
-		   const char *name);
 /* --- times.c: times of records -------------------------------------------- */
 
 /*
@@ -508,6 +463,7 @@ struct atc_item {
 	uint8_t type;		/* for an event: ASYNCTRACE_FXT_INSTANT, ... */
 	bool table;		/* fits only with a thread table entry */
 	bool repair;		/* some text is not UTF-8 */
+	bool cut;		/* repaired texts are cut: see struct atc_check */
 };
 
 struct atc_items {

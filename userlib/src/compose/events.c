@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "composer.h"
+#include "args.h"
 
 static bool has_extra(unsigned int type)
 {
@@ -36,7 +36,7 @@ static bool check_event(struct at_compose *c, const struct atc_context *x, const
 	if (type == ASYNCTRACE_FXT_COUNTER && (!nargs || !k.numeric))
 		return false;
 	/* The file's record has one word less with a thread table entry, one more without. */
-	if (words + k.growth - 1 > ASYNCTRACE_FXT_WORDS_MAX)
+	if (!atc_fits(&k, words - 1))
 		return false;
 
 	stamp = type == ASYNCTRACE_FXT_DURATION ? w[words - 1] : w[1];
@@ -55,6 +55,7 @@ static bool check_event(struct at_compose *c, const struct atc_context *x, const
 	it->names = 0;
 	it->table = words + k.growth + 1 > ASYNCTRACE_FXT_WORDS_MAX;
 	it->repair = k.repair;
+	it->cut = k.cut;
 	return true;
 }
 
@@ -143,9 +144,9 @@ static void emit_event(struct at_compose *c, struct atc_ring *r, const struct at
 		w[n++] = it->slot->task->tid;
 	}
 	if (it->repair) {
-		n += atc_ref_copy(w + n, &category, &from);
-		n += atc_ref_copy(w + n, &name, &from);
-		n += atc_args_copy(w + n, nargs, &from);
+		n += atc_ref_copy(w + n, &category, &from, it->cut);
+		n += atc_ref_copy(w + n, &name, &from, it->cut);
+		n += atc_args_copy(w + n, nargs, &from, it->cut);
 	} else {
 		size_t rest = ASYNCTRACE_FXT_WORDS(head) - ATC_HEAD_WORDS - has_extra(it->type);
 

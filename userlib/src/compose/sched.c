@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "added.h"
-#include "composer.h"
+#include "args.h"
 
 #define WEIGHT_IDLE	ASYNCTRACE_FXT_WEIGHT_IDLE
 

@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "composer.h"
+#include "args.h"
 
 /* Words of a kernel object before its name: those of all records, its id, the writer's process */
 #define OBJECT_WORDS	(ATC_HEAD_WORDS + 2)
@@ -52,7 +52,7 @@ static bool check_blob(const struct atc_provider *p, const uint64_t *w, size_t w
 		return false;
 	return atc_ref_check(p, w[0] >> 16 & 0xffff, w + k->words, words - k->words, k) &&
 	       ends_in_blob(k, w, words, w[0] >> 32 & 0x7fff) &&
-	       words + k->growth <= ASYNCTRACE_FXT_WORDS_MAX;
+	       atc_fits(k, words);
 }
 
 static bool check_large(const struct atc_provider *p, const uint64_t *w, size_t words,
@@ -78,7 +78,7 @@ static bool check_large(const struct atc_provider *p, const uint64_t *w, size_t 
 	 * longer if it has the thread's ids inline. The shorter record must fit.
 	 */
 	return ends_in_blob(k, w, words, w[k->words - 1]) &&
-	       words + k->growth - 1 <= ASYNCTRACE_FXT_WORDS_MAX;
+	       atc_fits(k, words - 1);
 }
 
 static bool check_object(const struct atc_provider *p, const uint64_t *w, size_t words,
@@ -94,7 +94,7 @@ static bool check_object(const struct atc_provider *p, const uint64_t *w, size_t
 		return false;
 	args = k->words;
 	if (!atc_args_check(p, nargs, w + args, words - args, k) || words != k->words ||
-	    words + k->growth + OBJECT_GROWTH > ASYNCTRACE_FXT_WORDS_MAX)
+	    !atc_fits(k, words + OBJECT_GROWTH))
 		return false;
 	if (type != ASYNCTRACE_FXT_OBJ_PROCESS && type != ASYNCTRACE_FXT_OBJ_THREAD)
 		return !w[4];
@@ -124,6 +124,7 @@ bool atc_special_check(struct at_compose *c, const struct atc_context *x, const 
 	if (!good || !atc_time_published(c, x, w[1], &it->ns))
 		return false;
 	it->form = ASYNCTRACE_FXT_TYPE(w[0]) == ASYNCTRACE_FXT_KERNELOBJ ? ATC_OBJECT : ATC_BLOB;
+	it->cut = k.cut;
 	it->table = words + k.growth + 1 > ASYNCTRACE_FXT_WORDS_MAX;
 	return true;
 }
@@ -186,7 +187,7 @@ static void emit_blob(struct at_compose *c, struct atc_ring *r, const struct atc
 	const uint64_t *from = it->at + ATC_HEAD_WORDS;
 	unsigned int name = it->at[0] >> 16 & 0xffff;
 	uint64_t *w = atc_out_record(&c->out);
-	size_t n = 1 + atc_ref_copy(w + 1, &name, &from);
+	size_t n = 1 + atc_ref_copy(w + 1, &name, &from, it->cut);
 
 	n += put_blob(w + n, from, it->at[0] >> 32 & 0x7fff);
 	w[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_BLOB, n) | (uint64_t)name << 16 |
@@ -204,15 +205,15 @@ static void emit_large(struct at_compose *c, struct atc_ring *r, const struct at
 	uint64_t *w = atc_out_record(&c->out);
 	size_t n = 2;
 
-	n += atc_ref_copy(w + n, &category, &from);
-	n += atc_ref_copy(w + n, &name, &from);
+	n += atc_ref_copy(w + n, &category, &from, it->cut);
+	n += atc_ref_copy(w + n, &name, &from, it->cut);
 	if (!attachment)
 		w[n++] = it->ns;
 	if (!attachment && !thread) {
 		w[n++] = it->slot->pid;
 		w[n++] = it->slot->task->tid;
 	}
-	n += atc_args_copy(w + n, nargs, &from);
+	n += atc_args_copy(w + n, nargs, &from, it->cut);
 	w[n++] = *from;
 	n += put_blob(w + n, from + 1, *from);
 	w[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_LARGE, n) | it->at[0] >> 40 << 40;
@@ -231,7 +232,7 @@ static void emit_object(struct at_compose *c, struct atc_ring *r, const struct a
 	uint64_t *w = atc_out_record(&c->out);
 	size_t n = 2;
 
-	n += atc_ref_copy(w + n, &name, &from);
+	n += atc_ref_copy(w + n, &name, &from, it->cut);
 	if (known) {
 		n = 2 + atc_put_text(w + 2, known, strlen(known));
 		name = *known ? ASYNCTRACE_FXT_INLINE | strlen(known) : 0;
@@ -244,7 +245,7 @@ static void emit_object(struct at_compose *c, struct atc_ring *r, const struct a
 		n += atc_put_text(w + n, PROCESS, strlen(PROCESS));
 		w[n++] = task->pid;
 	}
-	n += atc_args_copy(w + n, nargs, &from);
+	n += atc_args_copy(w + n, nargs, &from, it->cut);
 	nargs += !!task;
 	w[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_KERNELOBJ, n) | (uint64_t)type << 16 |
 	       (uint64_t)name << 24 | (uint64_t)nargs << 40;

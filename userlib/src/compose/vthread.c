@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "composer.h"
+#include "args.h"
 
 struct atc_virtual {
 	struct atc_slot slot;	/* for functions that take the slot of a real thread */
@@ -101,7 +101,7 @@ bool atc_virtual_check(struct at_compose *c, const struct atc_context *x, const 
 	 * In the file, the record is two words shorter than here, even with inline thread ids. But
 	 * repaired text may be longer.
 	 */
-	if (words + k.growth - 2 > ASYNCTRACE_FXT_WORDS_MAX)
+	if (!atc_fits(&k, words - 2))
 		return false;
 	if (w[3] > w[1] && !x->segment)
 		return false;
@@ -117,6 +117,7 @@ bool atc_virtual_check(struct at_compose *c, const struct atc_context *x, const 
 	it->type = type;
 	it->slot = &v->slot;
 	it->table = false;
+	it->cut = k.cut;
 	return true;
 }
 
@@ -134,11 +135,11 @@ void atc_virtual_emit(struct at_compose *c, struct atc_ring *r, const struct atc
 		w[n++] = it->slot->pid;
 		w[n++] = it->slot->task->tid;
 	}
-	n += atc_ref_copy(w + n, &category, &from);
-	n += atc_ref_copy(w + n, &name, &from);
+	n += atc_ref_copy(w + n, &category, &from, it->cut);
+	n += atc_ref_copy(w + n, &name, &from, it->cut);
 	if (own & ASYNCTRACE_FXT_INLINE)
 		from += ASYNCTRACE_FXT_TEXT_WORDS(own & ~ASYNCTRACE_FXT_INLINE);
-	n += atc_args_copy(w + n, nargs, &from);
+	n += atc_args_copy(w + n, nargs, &from, it->cut);
 	if (id_words(it->type))
 		w[n++] = *from;
 	w[0] = ASYNCTRACE_FXT_EVENT_HEAD(it->type, n, nargs, category, name) |
