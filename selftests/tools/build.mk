@@ -3,8 +3,8 @@
 # Tests of the control library and of the command
 #
 # They run in the test machine, except test_control, test_listings, test_status, test_quota,
-# test_proc, test_ftrace and test_watch, which fake the kernel's answers, test_summary, test_child,
-# test_json and test_names.
+# test_proc, test_ftrace, test_watch, test_taken and test_processes, which fake the kernel's
+# answers, test_summary, test_child, test_json and test_names.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd
@@ -58,6 +58,17 @@ $(B)/selftests/tools/test_summary: selftests/tools/test_summary.c tools/record/r
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka -ljansson
 
+$(B)/selftests/tools/test_taken: selftests/tools/test_taken.c tools/record/taken.c tools/common.c \
+				 tools/fxt/utf8.c tools/record/taken.h tools/tool.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka
+
+$(B)/selftests/tools/test_processes: selftests/tools/test_processes.c tools/record/threads.c \
+				   tools/common.c tools/json.c tools/fxt/utf8.c tools/fxt/table.c \
+				   $(wildcard tools/record/*.h) tools/tool.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka -ljansson
+
 # Without libtracefs, there is nothing to test in tools/ftrace.
 $(B)/selftests/tools/test_ftrace: selftests/tools/test_ftrace.c tools/ftrace/queue.c \
 				  tools/ftrace/priv.h tools/ftrace/ftrace.h $(B)/libasynctrace.a
@@ -65,8 +76,9 @@ $(B)/selftests/tools/test_ftrace: selftests/tools/test_ftrace.c tools/ftrace/que
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -DHAVE_TRACEFS $(TRACEFS_CFLAGS) -Itools \
 		-Wl,--wrap=calloc -o $@ $(filter-out %.h,$^) -lcmocka $(AT_LIBS)
 
-$(B)/selftests/tools/test_watch: selftests/tools/test_watch.c tools/ftrace/watch.c tools/fxt/table.c \
-				 tools/ftrace/priv.h tools/ftrace/ftrace.h tools/fxt/table.h
+$(B)/selftests/tools/test_watch: selftests/tools/test_watch.c tools/ftrace/watch.c \
+				 tools/fxt/table.c tools/fxt/table.h tools/ftrace/priv.h \
+				 tools/ftrace/ftrace.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -DHAVE_TRACEFS $(TRACEFS_CFLAGS) -Itools \
 		-Wl,--wrap=opendir,--wrap=readdir,--wrap=closedir -o $@ $(filter %.c,$^) -lcmocka
@@ -80,7 +92,8 @@ selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/pro
 		 $(B)/selftests/tools/test_listings \
 		 $(B)/selftests/tools/test_json $(B)/selftests/tools/test_status \
 		 $(B)/selftests/tools/test_names $(B)/selftests/tools/test_quota \
-		 $(B)/selftests/tools/test_proc \
+		 $(B)/selftests/tools/test_proc $(B)/selftests/tools/test_taken \
+		 $(B)/selftests/tools/test_processes \
 		 $(B)/selftests/tools/test_summary $(B)/selftests/tools/test_child \
 		 $(if $(TRACEFS_LIBS),$(B)/selftests/tools/test_ftrace \
 		 $(B)/selftests/tools/test_watch) \

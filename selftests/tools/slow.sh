@@ -25,6 +25,7 @@ check validate valid slow.fxt
 cp summary.json out
 check "20 at least" [ "$(json .slow.operations)" -ge 20 ]
 check "none left out" is 0 .slow.left_out
+check "nor because of names" is 0 .slow.long_names
 check "only slow ones" only_slow 40000000
 check "each has scheduling" [ "$(jq -s 'map(select(.unknown_ns > 0)) | length' <ops)" = 0 ]
 end

@@ -99,6 +99,7 @@ void record_slow_json(const struct recorder *r, struct json_doc *j)
 	doc_number(j, "operations", c->operations);
 	doc_number(j, "incomplete", c->incomplete);
 	doc_number(j, "left_out", c->left_out);
+	doc_number(j, "long_names", c->long_names);
 	doc_number(j, "hasty", c->hasty);
 	doc_number(j, "late", c->late);
 	doc_number(j, "unnamed", c->unnamed);

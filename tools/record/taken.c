@@ -7,7 +7,7 @@
 #include "record/taken.h"
 #include "tool.h"
 
-/* Messages name at most this many providers. */
+/* Messages name at most this many providers. taken_close() tells the number of the others. */
 #define TAKEN_MAX	8
 
 int taken_open(struct taken *t, uint32_t session)
@@ -25,6 +25,10 @@ int taken_open(struct taken *t, uint32_t session)
 
 void taken_close(struct taken *t)
 {
+	if (t->more)
+		fprintf(stderr, "%u more provider%s not recorded by this session; see asynctrace providers\n",
+			t->more, t->more == 1 ? " is" : "s are");
+	t->more = 0;
 	at_notifications_close(t->notifications);
 	t->notifications = NULL;
 }
@@ -83,7 +87,6 @@ static void tell(struct at_ctl *ctl, const struct at_notification *e)
 void taken_tell(struct taken *t, struct at_ctl *ctl)
 {
 	struct at_notification notification = { .size = sizeof(notification) };
-	unsigned int more = 0;
 	int err = t->notifications ? 0 : -EAGAIN;
 
 	while (!err) {
@@ -94,16 +97,12 @@ void taken_tell(struct taken *t, struct at_ctl *ctl)
 			t->told++;
 			tell(ctl, &notification);
 		} else {
-			more++;
+			t->more++;
 		}
 	}
 	if (err != -EAGAIN) {
 		tool_error("cannot monitor providers held by other sessions any more: %s",
 			   at_notifications_error(t->notifications));
 		taken_close(t);
-	}
-	if (more && !t->enough) {
-		fprintf(stderr, "and so are %u others\n", more);
-		t->enough = true;
 	}
 }

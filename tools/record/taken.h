@@ -7,20 +7,18 @@
 #ifndef AT_TAKEN_H
 #define AT_TAKEN_H
 
-#include <stdbool.h>
-
 #include <asynctrace/session.h>
 
 /**
  * struct taken - reports about one session
  * @notifications: the module's notifications; NULL: not available
  * @told: number of providers that were reported
- * @enough: the limit was reached, no more are reported
+ * @more: number of further providers, which are only counted
  */
 struct taken {
 	struct at_notifications *notifications;
 	unsigned int told;
-	bool enough;
+	unsigned int more;
 };
 
 /* Call this before the session is started. Returns 0, or a negative errno after a message. */
@@ -32,6 +30,7 @@ int taken_fd(const struct taken *t);
  * find their sessions.
  */
 void taken_tell(struct taken *t, struct at_ctl *ctl);
+/* Prints how many providers were only counted. */
 void taken_close(struct taken *t);
 
 #endif /* AT_TAKEN_H */

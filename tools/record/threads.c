@@ -29,7 +29,9 @@
 
 static int add_process(struct listing *l, uint32_t provider, uint64_t serial, pid_t pid)
 {
-	if (l->nr == PROCESSES_MAX || !more_room(&l->of, l->nr, &l->room, sizeof(*l->of)))
+	if (l->nr == PROCESSES_MAX)
+		return -E2BIG;
+	if (!more_room(&l->of, l->nr, &l->room, sizeof(*l->of)))
 		return -ENOMEM;
 	l->of[l->nr++] = (struct listed_process){
 		.provider = provider, .serial = serial, .pid = pid,
@@ -46,14 +48,14 @@ static void leave_out(struct listing *l, int err)
 void record_list_provider(struct recorder *r, uint32_t id, uint64_t serial, pid_t pid)
 {
 	struct listing *l = &r->listing;
-	struct fxt_entry *e;
+	int err;
 
 	/* In a session of all processes, all live threads were listed at the start. */
 	if (!l->on || r->opt.args.sched == ASYNCTRACE_SCHED_ALL || fxt_find(&l->known, serial))
 		return;
-	e = fxt_make(&l->known, serial);
-	if (!e || add_process(l, id, serial, pid))
-		leave_out(l, -ENOMEM);
+	err = fxt_make(&l->known, serial) ? add_process(l, id, serial, pid) : -ENOMEM;
+	if (err)
+		leave_out(l, err);
 }
 
 static int add_provider(const struct at_provider_info *p, void *arg)
@@ -67,7 +69,11 @@ static int add_provider(const struct at_provider_info *p, void *arg)
 
 static int add_any(void *arg, pid_t pid)
 {
-	return add_process(arg, 0, 0, pid);
+	const int err = add_process(arg, 0, 0, pid);
+
+	if (err)
+		leave_out(arg, err);
+	return 0;
 }
 
 /* Finds the processes. An error only means that their threads are not listed. */
@@ -351,6 +357,15 @@ static bool is_hidden(int err)
 	return err == -ENOENT || err == -EACCES || err == -EPERM;
 }
 
+static void explain(int err)
+{
+	if (err == -E2BIG)
+		fprintf(stderr, "at most %d processes are listed at a time\n", PROCESSES_MAX);
+	else
+		fprintf(stderr, "%s: %s\n", is_hidden(err) ? "/proc does not show them" :
+			"they could not be listed", strerror(-err));
+}
+
 void record_listing_summary(const struct recorder *r)
 {
 	const struct listing *l = &r->listing;
@@ -358,11 +373,11 @@ void record_listing_summary(const struct recorder *r)
 	if (l->foreign)
 		fputs("  Threads that slept all the time are not in the trace, because /proc is that of another pid namespace: mount one of this namespace.\n",
 		      stderr);
-	if (l->left_out)
-		fprintf(stderr, "  Of %s process%s, threads that slept all the time are not in the trace, because %s: %s\n",
-			tool_count(l->left_out), l->left_out == 1 ? "" : "es",
-			is_hidden(l->error) ? "/proc does not show them" : "they could not be listed",
-			strerror(-l->error));
+	if (l->left_out) {
+		fprintf(stderr, "  Of %s process%s, threads that slept all the time are not in the trace, because ",
+			tool_count(l->left_out), l->left_out == 1 ? "" : "es");
+		explain(l->error);
+	}
 }
 
 void record_free_listing(struct recorder *r)
