@@ -172,6 +172,32 @@ static void open_operations_are_there_at_once(void **state)
 	live_close(&l);
 }
 
+/* Records of the recorder do not count; all others do, as in the counts of a session. */
+static void records_of_programs_and_kernel_count(void **state)
+{
+	struct trace t = { 0 };
+	struct live l;
+
+	live_begin(&l);
+	put_clock(&t, 1);
+	t.of[0].provider = FXT_KERNEL_PROVIDER;
+	t.of[0].category = (struct fxt_text){ "asynctrace", strlen("asynctrace"), 0 };
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 6, 0, 1, 2, 0);
+	add_bool(&t.of[t.nr - 1], "inferred");
+	put_wakeup(&t, 7, 0, 1, 0);
+	put_duration(&t, 8, 9, 1, "work");
+	put_duration(&t, 10, 11, 0x40000000, "work of a virtual thread");
+	add_record(&t, FXT_BLOB, 12)->provider = 2;
+	add_record(&t, FXT_OBJECT, 13)->provider = 2;
+	add_record(&t, FXT_OBJECT, 14)->provider = FXT_KERNEL_PROVIDER;
+	for (size_t i = 0; i < t.nr; i++)
+		assert_int_equal(live_record(&l, &t.of[i]), 0);
+	assert_int_equal(l.records, 6);
+	trace_free(&t);
+	live_close(&l);
+}
+
 static void enclosing_duration_is_held_for(void **state)
 {
 	struct trace t = { 0 };
@@ -298,6 +324,7 @@ int main(void)
 		cmocka_unit_test(top_equals_report_without_late_records),
 		cmocka_unit_test(second_reading_of_a_file_is_the_report),
 		cmocka_unit_test(open_operations_are_there_at_once),
+		cmocka_unit_test(records_of_programs_and_kernel_count),
 		cmocka_unit_test(enclosing_duration_is_held_for),
 		cmocka_unit_test(late_records_are_counted),
 		cmocka_unit_test(open_operation_is_explained_until_settled),

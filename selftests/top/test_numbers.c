@@ -147,6 +147,29 @@ static void types_beyond_the_limit_share_a_row(void **state)
 	tally_free(&m);
 }
 
+static bool no_memory;
+
+char *__real_strndup(const char *s, size_t n);
+
+char *__wrap_strndup(const char *s, size_t n)
+{
+	return no_memory ? NULL : __real_strndup(s, n);
+}
+
+static void type_without_memory_can_be_made_later(void **state)
+{
+	struct tally m = { 0 };
+
+	no_memory = true;
+	assert_null(tally_type(&m, "prov", "cat", "op"));
+	no_memory = false;
+	assert_int_equal(m.nr, 0);
+	assert_int_equal(m.index.used, 0);
+	assert_non_null(tally_type(&m, "prov", "cat", "op"));
+	assert_int_equal(m.nr, 1);
+	tally_free(&m);
+}
+
 static void rate_is_of_the_time_since_the_last(void **state)
 {
 	struct tally m = { 0 };
@@ -309,6 +332,7 @@ int main(void)
 		cmocka_unit_test(recent_has_the_last_ten_seconds),
 		cmocka_unit_test(operation_of_long_ago_is_not_recent),
 		cmocka_unit_test(types_beyond_the_limit_share_a_row),
+		cmocka_unit_test(type_without_memory_can_be_made_later),
 		cmocka_unit_test(rate_is_of_the_time_since_the_last),
 		cmocka_unit_test(open_are_in_order_of_their_begins),
 		cmocka_unit_test(end_read_before_its_begin_counts),

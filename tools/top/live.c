@@ -176,7 +176,6 @@ static int read_event(struct live *l, const struct fxt_record *rec)
 	 */
 	if (rec->thread.tid > FXT_TID_REAL_MAX)
 		return 0;
-	l->records++;
 	switch (rec->number) {
 	case ASYNCTRACE_FXT_DURATION:
 		if (rec->end_ns > rec->ns)
@@ -203,13 +202,6 @@ static void note_time(struct live *l, const struct fxt_record *rec)
 		l->newest = end;
 }
 
-static bool is_inferred(const struct fxt_record *rec)
-{
-	const struct fxt_arg *arg = fxt_arg(rec, "inferred");
-
-	return arg && arg->type == ASYNCTRACE_FXT_ARG_BOOL && arg->u;
-}
-
 int live_record(struct live *l, const struct fxt_record *rec)
 {
 	int err = 0;
@@ -223,8 +215,7 @@ int live_record(struct live *l, const struct fxt_record *rec)
 			err = name_provider(l, rec);
 		else if (rec->kind == FXT_EVENT)
 			err = read_event(l, rec);
-		else if (rec->kind == FXT_WAKEUP || (rec->kind == FXT_SWITCH && !is_inferred(rec)))
-			l->records++;
+		l->records += fxt_counted(rec) != FXT_NOT_COUNTED;
 	}
 	if (!err)
 		err = analysis_record(l->analysis, rec);

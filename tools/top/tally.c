@@ -63,8 +63,10 @@ static struct top_type *new_type(struct tally *m, uint64_t key, const char *prov
 	provider = keep_name(m, provider);
 	category = keep_name(m, category);
 	name = keep_name(m, name);
+	if (!provider || !category || !name)
+		return NULL;
 	e = fxt_make(&m->index, key);
-	if (!provider || !category || !name || !e)
+	if (!e)
 		return NULL;
 	t = row_at(m, m->nr, provider, category, name);
 	if (t)
