@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* CPU times of durations, against a model that knows when each thread had a CPU */
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -257,6 +258,118 @@ static void a_long_history_forgets_and_stays_exact(void **unused)
 	(void)unused;
 }
 
+/* --- threads that end ------------------------------------------------------------- */
+
+static ssize_t to_nowhere(void *arg, const void *buf, size_t len)
+{
+	(void)arg, (void)buf;
+	return len;
+}
+
+/* Puts a switch of the file from @out to @in. @out has ended if it is not 0. */
+static void put_turn(struct words *b, uint64_t ns, uint32_t out, uint32_t in)
+{
+	words_push(b, ASYNCTRACE_FXT_SWITCH_HEAD(4, 0, 0, out ? ASYNCTRACE_FXT_STATE_DEAD : 0));
+	words_push(b, ns);
+	words_push(b, out);
+	words_push(b, in);
+}
+
+static void put_mark(struct words *b, uint64_t ns, uint32_t tid, unsigned int type)
+{
+	words_push(b, ASYNCTRACE_FXT_EVENT_HEAD(type, 4, 0, 0, 0));
+	words_push(b, ns);
+	words_push(b, 100);
+	words_push(b, tid);
+}
+
+static void push_all(struct cputime *c, struct words *b, uint64_t ns)
+{
+	assert_int_equal(cputime_push(c, b->w, b->nr), 0);
+	assert_int_equal(cputime_settle(c, ns, false), 0);
+	b->nr = 0;
+}
+
+static void memory_of_ended_threads_is_freed(void **unused)
+{
+	struct cputime_options o = { .write = to_nowhere };
+	struct cputime *c = cputime_new(&o);
+	const uint32_t threads = 30000;
+	struct words b = { 0 };
+	size_t before = 0;
+	uint64_t ns = 0;
+
+	assert_non_null(c);
+	words_push(&b, ASYNCTRACE_FXT_MAGIC);
+	for (uint32_t tid = 1; tid <= threads; tid++) {
+		put_turn(&b, ns += 10, 0, tid);
+		put_mark(&b, ns += 10, tid, ASYNCTRACE_FXT_DURATION_BEGIN);
+		/* Some threads end within a duration. */
+		if (tid % 3)
+			put_mark(&b, ns += 10, tid, ASYNCTRACE_FXT_DURATION_END);
+		put_turn(&b, ns += 10, tid, 0);
+		if (tid % 1000 == 0)
+			push_all(c, &b, ns);
+		if (tid == threads / 2)
+			before = mallinfo2().uordblks;
+	}
+	assert_int_equal(cputime_known(c), threads / 3 * 2);
+	assert_int_equal(cputime_unknown(c), 0);
+	/* Under ASan, this function returns 0. */
+	assert_true(mallinfo2().uordblks <= before + 65536);
+	cputime_free(c);
+	words_free(&b);
+	(void)unused;
+}
+
+static void thread_does_not_end_durations_of_an_ended_one(void **unused)
+{
+	struct cputime_options o = { .write = to_nowhere };
+	struct cputime *c = cputime_new(&o);
+	struct words b = { 0 };
+
+	assert_non_null(c);
+	words_push(&b, ASYNCTRACE_FXT_MAGIC);
+	put_turn(&b, 10, 0, 7);
+	put_mark(&b, 20, 7, ASYNCTRACE_FXT_DURATION_BEGIN);
+	put_turn(&b, 30, 7, 0);
+	push_all(c, &b, 30);
+	put_turn(&b, 40, 0, 7);
+	put_mark(&b, 50, 7, ASYNCTRACE_FXT_DURATION_END);
+	put_mark(&b, 60, 7, ASYNCTRACE_FXT_DURATION_BEGIN);
+	put_mark(&b, 70, 7, ASYNCTRACE_FXT_DURATION_END);
+	push_all(c, &b, 70);
+	assert_int_equal(cputime_unknown(c), 1);
+	assert_int_equal(cputime_known(c), 1);
+	cputime_free(c);
+	words_free(&b);
+	(void)unused;
+}
+
+/* The new thread has the id of the ended one, and both turns are settled before the end is told. */
+static void history_of_a_later_thread_is_kept(void **unused)
+{
+	struct history h = { 0 };
+	uint64_t ns;
+
+	assert_int_equal(history_turn(&h, 10, 7, true), 0);
+	assert_int_equal(history_turn(&h, 30, 7, false), 0);
+	assert_int_equal(history_turn(&h, 50, 7, true), 0);
+	assert_int_equal(history_turn(&h, 60, 7, false), 0);
+	assert_int_equal(history_turn(&h, 65, 7, true), 0);
+	assert_int_equal(history_settle(&h, 70), 0);
+	history_ended(&h, 7, 30);
+	assert_true(history_on_cpu(&h, 7, 55, 70, false, &ns));
+	assert_int_equal(ns, 10);
+	assert_int_equal(history_turn(&h, 80, 7, false), 0);
+	assert_int_equal(history_settle(&h, 80), 0);
+	history_ended(&h, 7, 80);
+	assert_int_equal(h.threads.used, 0);
+	assert_int_equal(h.kept, 0);
+	history_free(&h);
+	(void)unused;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +378,9 @@ int main(void)
 		cmocka_unit_test(time_is_left_out_if_it_is_not_known),
 		cmocka_unit_test(failure_of_writing_is_reported),
 		cmocka_unit_test(a_long_history_forgets_and_stays_exact),
+		cmocka_unit_test(memory_of_ended_threads_is_freed),
+		cmocka_unit_test(thread_does_not_end_durations_of_an_ended_one),
+		cmocka_unit_test(history_of_a_later_thread_is_kept),
 	};
 
 	test_random_init();

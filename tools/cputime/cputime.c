@@ -33,6 +33,12 @@ struct held {
 	bool known;		/* .ns is valid */
 };
 
+/* A thread that has ended */
+struct ended {
+	uint64_t ns;
+	uint32_t tid;
+};
+
 /* The begins that are open on a thread */
 struct stack {
 	uint64_t *of;
@@ -50,6 +56,8 @@ struct cputime {
 	size_t room_sorted;
 	struct history history;
 	struct fxt_table stacks;	/* tid + 1: .a struct stack */
+	struct ended *ended;	/* threads whose memory is not freed yet */
+	size_t nr_ended, room_ended;
 	uint64_t start;		/* begin of the session */
 	uint64_t last_file;	/* upper bound of the bytes of the last file */
 	uint64_t growing;	/* number of queued records to which cpu_ns may be added */
@@ -71,23 +79,26 @@ struct cputime *cputime_new(const struct cputime_options *o)
 	return NULL;
 }
 
+static void stack_free(struct stack *s)
+{
+	if (s)
+		free(s->of);
+	free(s);
+}
+
 void cputime_free(struct cputime *c)
 {
 	if (!c)
 		return;
-	fxt_each(&c->stacks, e) {
-		struct stack *s = (struct stack *)(uintptr_t)e->a;
-
-		if (s)
-			free(s->of);
-		free(s);
-	}
+	fxt_each(&c->stacks, e)
+		stack_free((struct stack *)(uintptr_t)e->a);
 	fxt_table_free(&c->stacks);
 	history_free(&c->history);
 	fxt_close(c->reader);
 	queue_free(&c->queue);
 	free(c->held);
 	free(c->sorted);
+	free(c->ended);
 	free(c);
 }
 
@@ -98,6 +109,14 @@ static bool is_real(uint64_t tid)
 	return tid && tid <= FXT_TID_REAL_MAX;
 }
 
+static int note_end(struct cputime *c, uint64_t ns, uint32_t tid)
+{
+	if (!more_room(&c->ended, c->nr_ended, &c->room_ended, sizeof(*c->ended)))
+		return -ENOMEM;
+	c->ended[c->nr_ended++] = (struct ended){ .ns = ns, .tid = tid };
+	return 0;
+}
+
 static int take_switch(struct cputime *c, const struct fxt_record *rec)
 {
 	int err = 0;
@@ -106,6 +125,8 @@ static int take_switch(struct cputime *c, const struct fxt_record *rec)
 		return 0;
 	if (is_real(rec->out))
 		err = history_turn(&c->history, rec->ns, rec->out, false);
+	if (!err && is_real(rec->out) && rec->number >= ASYNCTRACE_FXT_STATE_DYING)
+		err = note_end(c, rec->ns, rec->out);
 	if (!err && is_real(rec->in))
 		err = history_turn(&c->history, rec->ns, rec->in, true);
 	return err;
@@ -308,6 +329,44 @@ static int settle_all(struct cputime *c, uint64_t ns, bool missed)
 	return err;
 }
 
+/* Drops the begins of a thread that ended at @ns. Another thread may have got its id since then. */
+static void drop_begins(struct cputime *c, uint32_t tid, uint64_t ns)
+{
+	struct fxt_entry *e = fxt_find(&c->stacks, (uint64_t)tid + 1);
+	struct stack *s = e ? (struct stack *)(uintptr_t)e->a : NULL;
+	size_t old = 0;
+
+	if (!s)
+		return;
+	while (old < s->nr && s->of[old] <= ns)
+		old++;
+	s->nr -= old;
+	if (s->nr) {
+		memmove(s->of, s->of + old, s->nr * sizeof(*s->of));
+		return;
+	}
+	stack_free(s);
+	fxt_remove(&c->stacks, e);
+}
+
+/* Frees the memory of threads that ended until @ns. Their records have been settled. */
+static void free_ended(struct cputime *c, uint64_t ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->nr_ended; i++) {
+		const struct ended t = c->ended[i];
+
+		if (t.ns > ns) {
+			c->ended[kept++] = t;
+			continue;
+		}
+		history_ended(&c->history, t.tid, t.ns);
+		drop_begins(c, t.tid, t.ns);
+	}
+	c->nr_ended = kept;
+}
+
 /* --- writing ------------------------------------------------------------------------- */
 
 /* Writes the record @h. If its CPU time is known and fits, adds it behind the other arguments. */
@@ -371,6 +430,8 @@ int cputime_settle(struct cputime *c, uint64_t ns, bool missed)
 		c->error = history_settle(&c->history, ns);
 	if (!c->error)
 		c->error = settle_all(c, ns, missed);
+	if (!c->error)
+		free_ended(c, ns);
 	if (!c->error)
 		c->error = write_settled(c);
 	return c->error;

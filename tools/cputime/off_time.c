@@ -205,6 +205,25 @@ int history_settle(struct history *h, uint64_t ns)
 	return err;
 }
 
+static void track_free(struct track *t)
+{
+	if (t)
+		free(t->of);
+	free(t);
+}
+
+void history_ended(struct history *h, uint32_t tid, uint64_t ns)
+{
+	struct fxt_entry *e = fxt_find(&h->threads, (uint64_t)tid + 1);
+	struct track *t = e ? (struct track *)(uintptr_t)e->a : NULL;
+
+	if (!t || t->last != ns)
+		return;
+	h->kept -= t->nr;
+	track_free(t);
+	fxt_remove(&h->threads, e);
+}
+
 /* Returns the number of gaps of @t that begin before @ns. */
 static size_t gaps_before(const struct track *t, uint64_t ns)
 {
@@ -264,13 +283,8 @@ bool history_on_cpu(const struct history *h, uint32_t tid, uint64_t from, uint64
 
 void history_free(struct history *h)
 {
-	fxt_each(&h->threads, e) {
-		struct track *t = (struct track *)(uintptr_t)e->a;
-
-		if (t)
-			free(t->of);
-		free(t);
-	}
+	fxt_each(&h->threads, e)
+		track_free((struct track *)(uintptr_t)e->a);
 	fxt_table_free(&h->threads);
 	free(h->turns);
 	free(h->losses);

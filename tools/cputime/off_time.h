@@ -41,6 +41,12 @@ int history_lost(struct history *h, uint64_t from, uint64_t to);
  */
 int history_settle(struct history *h, uint64_t ns);
 /*
+ * Frees the history of the thread @tid, which left its CPU for the last time at @ns. The caller
+ * must have settled that turn, and must not ask for times before it any more. If another thread has
+ * got the id meanwhile, nothing is freed.
+ */
+void history_ended(struct history *h, uint32_t tid, uint64_t ns);
+/*
  * Computes how long @tid had a CPU between @from and @to. @tid must have a CPU at both times.
  * @missed: turns before the first known one may be missing. Returns false if the records do not
  * show the time.
