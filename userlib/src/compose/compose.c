@@ -300,9 +300,10 @@ static int end_file(struct at_compose *c, bool goes_on)
 
 	atc_sched_finish(c);
 	more = atc_names_finish(c, goes_on);
-	if (c->started && goes_on)
+	/* Write the mark also if the session was not started: readers look for it in each file. */
+	if (goes_on)
 		atc_continues_record(c);
-	else if (c->started)
+	else
 		atc_clock_record(c, ATC_STR_END, atc_clock_end(&c->clock), NULL);
 	return err ? err : more;
 }
