@@ -32,24 +32,27 @@ static const char usage[] =
 struct dump {
 	bool events, offsets, json;
 	const char *path;
+	struct fxt_reader *reader;
 	bool damaged, incomplete;
 };
 
-/* Reports only breaches that may end the reading. asynctrace validate reports all. */
+/* Reports the first damage, and what ends the reading. asynctrace validate reports all. */
 static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
 {
 	struct dump *d = arg;
-	bool end = fxt_rules[rule].excuse == FXT_EXCUSE_END;
+	const bool end = fxt_rules[rule].excuse == FXT_EXCUSE_END;
+	const bool first = !end && !d->damaged, last = fxt_broke_off(d->reader);
 
 	d->incomplete |= end;
 	d->damaged |= !end;
-	if (!end && rule != FXT_RULE_SIZE)
+	if (!first && !last && !end)
 		return;
-	fflush(stdout);
-	fprintf(stderr, "asynctrace: %s: at byte %llu: %s (", d->path,
-		(unsigned long long)offset, fxt_rules[rule].text);
-	fxt_print_detail(stderr, detail);
-	fputs(end ? "); all whole records are shown\n" : ")\n", stderr);
+	tool_flush();
+	fprintf(stderr, "asynctrace dump: %s: ", tool_text(d->path));
+	fxt_print_breach(stderr, rule, offset, detail);
+	fputs(end ? "; all whole records are shown\n" : last ?
+	      "; what follows cannot be read and is not shown; asynctrace validate lists all errors\n" :
+	      "; what can be read is shown; asynctrace validate lists all errors\n", stderr);
 }
 
 static bool wanted(const struct dump *d, const struct fxt_record *rec)
@@ -62,17 +65,15 @@ static bool wanted(const struct dump *d, const struct fxt_record *rec)
 static int dump_file(struct dump *d)
 {
 	struct fxt_record rec;
-	struct fxt_reader *r;
 	int err;
 
-	r = fxt_open(d->path, &err);
-	if (!r) {
-		fprintf(stderr, "asynctrace: cannot read %s: %s\n", d->path,
-			fxt_error_text(err));
-		return 2;
+	d->reader = fxt_open(d->path, &err);
+	if (!d->reader) {
+		tool_error("cannot read %s: %s", tool_text(d->path), fxt_error_text(err));
+		return TOOL_USAGE;
 	}
-	fxt_on_breach(r, on_breach, d);
-	while ((err = fxt_next(r, &rec)) > 0) {
+	fxt_on_breach(d->reader, on_breach, d);
+	while ((err = fxt_next(d->reader, &rec)) > 0) {
 		if (!wanted(d, &rec))
 			continue;
 		if (d->json) {
@@ -85,12 +86,11 @@ static int dump_file(struct dump *d)
 		if (ferror(stdout))
 			break;
 	}
-	fxt_close(r);
+	fxt_close(d->reader);
 	if (err < 0) {
-		fflush(stdout);
-		fprintf(stderr, "asynctrace: reading %s failed: %s; the whole records before are shown\n",
-			d->path, fxt_error_text(err));
-		return 2;
+		tool_error("reading %s failed: %s; the whole records before are shown",
+			   tool_text(d->path), fxt_error_text(err));
+		return TOOL_USAGE;
 	}
 	if (d->damaged)
 		return TOOL_FAILED;

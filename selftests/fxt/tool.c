@@ -6,9 +6,12 @@
 
 int main(int argc, char **argv)
 {
-	if (argc > 1 && !strcmp(argv[1], "dump"))
-		return tool_end(dump_main(argc - 1, argv + 1));
-	if (argc > 1 && !strcmp(argv[1], "validate"))
-		return tool_end(validate_main(argc - 1, argv + 1));
-	return 2;
+	const char *name = argc > 1 ? argv[1] : "";
+	int (*command)(int argc, char **argv) = !strcmp(name, "dump") ? dump_main :
+						!strcmp(name, "validate") ? validate_main : NULL;
+
+	if (!command)
+		return 2;
+	tool_begin(name, argv + 1);
+	return tool_end(command(argc - 1, argv + 1));
 }

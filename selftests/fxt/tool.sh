@@ -139,7 +139,7 @@ for f in cut.zst cut.gz; do
 	says "dump_${f}_says_cut" "the file is cut"
 done
 exits "dump_cut_pipe_exits_3" 3 sh -c 'head -c 5000 "$2" | "$1" dump -' sh "$tool" "$tmp/good.fxt"
-says "dump_cut_pipe_says_cut" "asynctrace: -: at byte "
+says "dump_cut_pipe_says_cut" "asynctrace dump: -: at byte "
 
 # --- dump
 if [ "$(wc -l < "$tmp/text")" = "$(sed 's/.*"records":\([0-9]*\).*/\1/' "$tmp/good.json")" ]; then

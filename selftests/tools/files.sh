@@ -19,6 +19,21 @@ record=$((16#$("$AT" dump --offsets good.fxt | sed -n 5000p | cut -d' ' -f1)))
 cp good.fxt zero.fxt
 printf '\0\0\0\0\0\0\0\0' | dd of=zero.fxt bs=8 seek=$((record / 8)) conv=notrunc status=none
 head -c $((size - 8)) good.fxt >cut.fxt
+# Compressed data of which the first half is good
+{ head -c $record good.fxt | gzip; printf '\37\213 damaged'; } >bad.fxt.gz
+{ head -c $record good.fxt | zstd -q; printf ' damaged'; } >bad.fxt.zst
+# Compressed data that is damaged in the middle, so that wrong bytes are unpacked, too
+gzip -k good.fxt
+zstd -q good.fxt
+for f in gz zst; do
+	cp good.fxt.$f wrong.fxt.$f
+	middle=$(($(stat -c %s good.fxt.$f) / 2))
+	head -c 64 /dev/zero | tr '\0' '\377' |
+		dd of=wrong.fxt.$f bs=1 seek=$middle conv=notrunc status=none
+done
+# Not so damaged: a type of records that does not exist
+cp good.fxt type.fxt
+printf '\x1b' | dd of=type.fxt bs=1 seek=$record conv=notrunc status=none
 
 # Each command that reads a trace, with FILE in place of its name
 commands=(
@@ -94,6 +109,72 @@ for c in "${commands[@]}"; do
 	exec 9>&-
 done
 trap - PIPE
+end
+
+# damaged TEXT COMMAND...: the command uses what it can read, names the damage, and exits with 1
+damaged() {
+	local text=$1
+	shift
+	status 1 "$AT" "$@" && [ -s out ] || return
+	# validate's result is the message.
+	[ "$1" != validate ] || cat out >>err
+	if [ "$1 $2" = "validate --json" ]; then
+		grep -qF "\"text\":\"${text#*: }" err
+	elif [ "$1" = validate ]; then
+		grep -q "first ${text%%: *}: ${text#*: }" err
+	else
+		grep -q "^asynctrace $1: [a-z.]*: $text" err && says "asynctrace validate lists all errors"
+	fi
+}
+
+begin "damaged_files_are_used_and_reported_alike"
+each zero.fxt damaged "at byte $record: a record's size is 0"
+each type.fxt damaged "at byte $record: a record of an undefined type"
+"$AT" dump good.fxt | head -n 4999 >want
+for f in gz zst; do
+	each bad.fxt.$f damaged "at byte $record: the compressed data is damaged"
+	check "dump bad.fxt.$f" status 1 "$AT" dump bad.fxt.$f
+	check "its first half" cmp out want
+	each wrong.fxt.$f damaged "at byte [0-9]*: "
+done
+end
+
+begin "damage_that_ends_reading_is_told"
+for f in zero.fxt bad.fxt.gz bad.fxt.zst; do
+	check "dump $f" status 1 "$AT" dump $f
+	check "dump $f: the rest" says "what follows cannot be read and is not shown"
+	check "report $f" status 1 "$AT" report $f
+	check "report $f: the rest" says "what follows cannot be read"
+	check "validate $f" status 1 "$AT" validate --json $f
+	check "validate $f: incomplete" is false .complete
+done
+# A lesser damage before the one that ends the reading
+cp zero.fxt two.fxt
+printf '\x1b' | dd of=two.fxt bs=1 seek=$((16#$("$AT" dump --offsets good.fxt | sed -n 4000p | cut -d' ' -f1))) \
+	conv=notrunc status=none
+for c in dump report why; do
+	check "$c" status 1 "$AT" $c two.fxt
+	check "$c: the first" says "undefined type"
+	check "$c: the last" says "at byte $record: a record's size is 0"
+	check "$c: no more" [ "$(grep -c "at byte" err)" = 2 ]
+done
+end
+
+begin "file_cut_between_records_is_incomplete"
+"$AT" dump --offsets good.fxt 2>err | sed -n '2,60p' | cut -d' ' -f1 >offsets
+for at in $(tail -n +2 offsets); do
+	head -c $((16#$at)) good.fxt >short.fxt
+	check "dump, $at" status 3 "$AT" dump short.fxt
+	check "message, $at" says "the end is missing"
+	check "validate, $at" status 3 "$AT" validate --json short.fxt
+	check "JSON, $at" is false .complete
+done
+for c in report top\ --batch; do
+	check "$c" status 3 "$AT" $c short.fxt
+done
+# Files of other writers need no mark at the end.
+head -c 8 good.fxt >magic.fxt
+check "magic alone" status 0 "$AT" dump magic.fxt
 end
 
 close

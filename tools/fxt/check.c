@@ -70,6 +70,7 @@ int fxt_check_all(struct fxt_check *c, struct fxt_reader *r)
 		if (err)
 			return err;
 	}
+	c->broke_off = fxt_broke_off(r);
 	if (!err)
 		err = fxt_window_end(c);
 	if (!err)
@@ -101,7 +102,8 @@ bool fxt_is_selection(const struct fxt_check *c)
 
 bool fxt_is_incomplete(const struct fxt_check *c)
 {
-	return c->findings[FXT_RULE_TRUNCATED].count || c->findings[FXT_RULE_NO_END].count;
+	return c->broke_off || c->findings[FXT_RULE_TRUNCATED].count ||
+	       c->findings[FXT_RULE_NO_END].count;
 }
 
 bool fxt_excused(const struct fxt_check *c, enum fxt_rule rule, bool loss)

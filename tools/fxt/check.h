@@ -51,7 +51,10 @@ const struct fxt_tally *fxt_tally(const struct fxt_check *c);
 bool fxt_is_part(const struct fxt_check *c);
 /* True if the file is a part because it has only the records that slow operations need. */
 bool fxt_is_selection(const struct fxt_check *c);
-/* True if the end of the file is missing: operations that begin in it may have ended there. */
+/*
+ * True if the end of the file is missing or cannot be read: operations that begin in it may have
+ * ended there.
+ */
 bool fxt_is_incomplete(const struct fxt_check *c);
 /*
  * True if a breach of @rule does not make this file invalid, for example because the file is only a

@@ -63,6 +63,7 @@ struct fxt_check {
 	uint64_t start, end;		/* of the session, in ns; end 0: not known */
 	bool started;
 	bool part;			/* the session continues in other files */
+	bool broke_off;			/* see fxt_broke_off() */
 	bool selection;			/* the file has only what slow operations need */
 	uint64_t latest, latest_offset;	/* the latest time in the file, and its record */
 

@@ -142,11 +142,17 @@ bool fxt_has_args(unsigned int type);
 void fxt_with_args(struct fxt_reader *r);
 /*
  * Returns 1 and fills @rec, 0 at the end, or a negative errno if reading failed. All whole
- * records before a failure have been returned then. A record of size 0 ends the reading, after
- * a breach is reported. A missing end is also a breach: the file ends within a record
- * (FXT_RULE_TRUNCATED), or lacks the mark that the recorder writes last (FXT_RULE_NO_END).
+ * records before a failure have been returned then. A record of size 0 (FXT_RULE_SIZE) and damaged
+ * compressed data (FXT_RULE_PACKED) end the reading, after a breach is reported. A missing end is
+ * also a breach: the file ends within a record (FXT_RULE_TRUNCATED), or it was written by
+ * asynctrace and lacks the mark that the recorder writes last (FXT_RULE_NO_END).
  */
 int fxt_next(struct fxt_reader *r, struct fxt_record *rec);
+/*
+ * True after a breach behind which nothing can be read: a record of size 0, or compressed data that
+ * is damaged. Is true already when the callback of fxt_on_breach() is called for it.
+ */
+bool fxt_broke_off(const struct fxt_reader *r);
 /* Returns text for an error of fxt_open() or fxt_next(), to follow "cannot read FILE: ". */
 const char *fxt_error_text(int error);
 void fxt_close(struct fxt_reader *r);

@@ -19,6 +19,7 @@ struct fxt_input {
 	enum packing packing;
 	bool end;		/* the file has ended */
 	bool within;		/* the reader is within a compressed frame */
+	size_t step;		/* bytes that zstd wants next */
 	int error;		/* a negative errno: reading has failed for good */
 	z_stream gzip;
 	ZSTD_DStream *zstd;
@@ -79,6 +80,7 @@ static int detect(struct fxt_input *in)
 	if (in->have >= 4 && !memcmp(in->packed, "\x28\xb5\x2f\xfd", 4)) {
 		in->packing = ZSTD;
 		in->zstd = ZSTD_createDStream();
+		in->step = 1;
 		return in->zstd ? 0 : -ENOMEM;
 	}
 	return 0;
@@ -142,16 +144,22 @@ static long read_gzip(struct fxt_input *in, void *buf, size_t len)
 	if (!in->within && z->avail_in)
 		inflateReset(z);
 	err = inflate(z, Z_NO_FLUSH);
+	/* Bytes that were unpacked before the damage are returned. */
 	if (err != Z_OK && err != Z_STREAM_END && err != Z_BUF_ERROR)
-		return -EBADMSG;
+		in->error = -EBADMSG;
 	in->within = err != Z_STREAM_END;
 	in->at = in->have - z->avail_in;
 	return len - z->avail_out;
 }
 
+/*
+ * Passes at most the bytes that zstd wants to one call, which is one block: a call that finds
+ * damage returns no bytes of the blocks before it.
+ */
 static long read_zstd(struct fxt_input *in, void *buf, size_t len)
 {
-	ZSTD_inBuffer from = { in->packed, in->have, in->at };
+	const size_t left = in->have - in->at;
+	ZSTD_inBuffer from = { in->packed, in->at + (left < in->step ? left : in->step), in->at };
 	ZSTD_outBuffer to = { buf, len, 0 };
 	size_t err;
 
@@ -162,6 +170,7 @@ static long read_zstd(struct fxt_input *in, void *buf, size_t len)
 	if (ZSTD_isError(err))
 		return -EBADMSG;
 	in->within = err;
+	in->step = err ? err : 1;
 	in->at = from.pos;
 	return to.pos;
 }

@@ -71,6 +71,13 @@ void fxt_print_detail(FILE *f, const char *detail)
 	}
 }
 
+void fxt_print_breach(FILE *f, enum fxt_rule rule, uint64_t offset, const char *detail)
+{
+	fprintf(f, "at byte %" PRIu64 ": %s (", offset, fxt_rules[rule].text);
+	fxt_print_detail(f, detail);
+	putc(')', f);
+}
+
 void fxt_print_json(FILE *f, const struct fxt_text *t)
 {
 	print_quoted(f, t, true);

@@ -17,6 +17,8 @@ void fxt_print_text(FILE *f, const struct fxt_text *t);
  * escaped here, too.
  */
 void fxt_print_detail(FILE *f, const char *detail);
+/* Prints a breach, without an end of line: "at byte OFFSET: TEXT (DETAIL)" */
+void fxt_print_breach(FILE *f, enum fxt_rule rule, uint64_t offset, const char *detail);
 /*
  * Prints a JSON string. Bytes that are not UTF-8 become U+FFFD, control characters are escaped.
  */

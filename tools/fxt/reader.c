@@ -134,6 +134,11 @@ void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg)
 	r->arg = arg;
 }
 
+bool fxt_broke_off(const struct fxt_reader *r)
+{
+	return r->broke_off;
+}
+
 void fxt_close(struct fxt_reader *r)
 {
 	if (!r)
@@ -206,6 +211,41 @@ static int decode(struct fxt_cursor *c)
 }
 
 /*
+ * Called when no whole record is left. @words: size of the incomplete record, or 0 if not even its
+ * first word is there. Reports an incomplete record or a missing "trace end" once.
+ */
+static int at_end(struct fxt_reader *r, struct fxt_record *rec, size_t words)
+{
+	size_t bytes = (r->have - r->at) * 8 + r->odd;
+
+	rec->words = 0;
+	/* The rest of the record may still be pushed. */
+	if (!r->in && !r->over)
+		return 0;
+	if (r->ended < 0 && r->ended != -EBADMSG)
+		return r->ended;
+	r->broke_off |= r->ended < 0;
+	if (r->ended < 0)
+		fxt_breach(r, rec, FXT_RULE_PACKED, "%zu bytes of the next record were unpacked",
+			   bytes);
+	else if (words)
+		fxt_breach(r, rec, FXT_RULE_TRUNCATED, "%zu of %zu bytes are there", bytes,
+			   words * 8);
+	else if (bytes)
+		fxt_breach(r, rec, FXT_RULE_TRUNCATED, "%zu bytes of its first word are there",
+			   bytes);
+	else if (r->ended)
+		fxt_breach(r, rec, FXT_RULE_TRUNCATED, "the compressed data is cut");
+	else if (r->must_end && !r->finished)
+		fxt_breach(r, rec, FXT_RULE_NO_END, "after the last whole record");
+	r->at = r->have;
+	r->odd = 0;
+	r->ended = 0;
+	r->must_end = false;
+	return 0;
+}
+
+/*
  * Skips a record of 4096 words or more. Such a record is a breach, because viewers read only 12
  * bits of its size.
  */
@@ -223,11 +263,11 @@ static int skip_large(struct fxt_reader *r, struct fxt_record *rec, uint64_t hea
 		fill(r, 1);
 		n = r->have - r->at;
 		if (!n && r->ended < 0)
-			return r->ended;
+			return at_end(r, rec, 0);
 		if (!n && !r->in)
 			return -ENODATA;
 		if (!n) {
-			r->started = false;
+			r->must_end = false;
 			fxt_breach(r, rec, FXT_RULE_TRUNCATED, "%llu words are missing",
 				   (unsigned long long)left);
 			return 0;
@@ -241,45 +281,20 @@ static int skip_large(struct fxt_reader *r, struct fxt_record *rec, uint64_t hea
 	return 1;
 }
 
-/* Notes the events that asynctrace writes first and last. */
+/*
+ * Notes what tells that asynctrace has written the file: the name of its first provider, or the
+ * mark of a session's start. Notes the mark that asynctrace writes last, too.
+ */
 static void note_mark(struct fxt_reader *r, const struct fxt_record *rec)
 {
+	if (rec->kind == FXT_PROVIDER_INFO)
+		r->must_end |= rec->provider == FXT_KERNEL_PROVIDER &&
+			       fxt_text_is(&rec->name, "asynctrace-kernel");
 	if (!fxt_is_clock(rec))
 		return;
-	r->started |= fxt_text_is(&rec->name, "session start") ||
-		      fxt_text_is(&rec->name, "session continued");
+	r->must_end |= fxt_text_is(&rec->name, "session start") ||
+		       fxt_text_is(&rec->name, "session continued");
 	r->finished |= fxt_text_is(&rec->name, "trace end");
-}
-
-/*
- * Called when no whole record is left. @words: size of the incomplete record, or 0 if not even its
- * first word is there. Reports an incomplete record or a missing "trace end" once.
- */
-static int at_end(struct fxt_reader *r, struct fxt_record *rec, size_t words)
-{
-	size_t bytes = (r->have - r->at) * 8 + r->odd;
-
-	rec->words = 0;
-	/* The rest of the record may still be pushed. */
-	if (!r->in && !r->over)
-		return 0;
-	if (r->ended < 0)
-		return r->ended;
-	if (words)
-		fxt_breach(r, rec, FXT_RULE_TRUNCATED, "%zu of %zu bytes are there", bytes,
-			   words * 8);
-	else if (bytes)
-		fxt_breach(r, rec, FXT_RULE_TRUNCATED, "%zu bytes of its first word are there",
-			   bytes);
-	else if (r->ended)
-		fxt_breach(r, rec, FXT_RULE_TRUNCATED, "the compressed data is cut");
-	else if (r->started && !r->finished)
-		fxt_breach(r, rec, FXT_RULE_NO_END, "after the last whole record");
-	r->at = r->have;
-	r->odd = 0;
-	r->ended = 0;
-	r->started = false;
-	return 0;
 }
 
 int fxt_next(struct fxt_reader *r, struct fxt_record *rec)
@@ -303,7 +318,8 @@ int fxt_next(struct fxt_reader *r, struct fxt_record *rec)
 	    (head >> 4 & 0xffffffff) > ASYNCTRACE_FXT_WORDS_MAX)
 		return skip_large(r, rec, head);
 	if (!words) {
-		fxt_breach(r, rec, FXT_RULE_SIZE, "0 words: what follows cannot be read");
+		r->broke_off = true;
+		fxt_breach(r, rec, FXT_RULE_SIZE, "0 words");
 		return 0;
 	}
 	if (words > r->have - r->at)

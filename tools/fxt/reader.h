@@ -39,7 +39,9 @@ struct fxt_reader {
 	bool over;		/* fxt_push_end() was called */
 	bool end;		/* nothing follows the buffer */
 	int ended;		/* valid with .end: the value of fxt_input_end() */
-	bool started;		/* the file has the mark of a session's start */
+	bool broke_off;		/* see fxt_broke_off() */
+	bool must_end;		/* asynctrace has written the file, so it must have the mark of
+				   .finished */
 	bool finished;		/* the file has the mark that ends a trace */
 	bool no_args;		/* see fxt_without_args() */
 	fxt_complain_fn complain;

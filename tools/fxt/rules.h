@@ -10,6 +10,7 @@
 	/* the format, record by record */ \
 	RULE(SIZE, "record-size", "a record's size is 0 or not that of its content", STRICT) \
 	RULE(TRUNCATED, "truncated", "the file is cut: it ends within a record", END) \
+	RULE(PACKED, "compressed-data", "the compressed data is damaged", STRICT) \
 	RULE(TYPE, "record-type", "a record of an undefined type", STRICT) \
 	RULE(LARGE, "large-record", "a record of 4096 words or more: viewers misread its size and all that follows", STRICT) \
 	RULE(RESERVED, "reserved-bits", "reserved bits are not zero", STRICT) \

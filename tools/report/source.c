@@ -13,20 +13,19 @@
 static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
 {
 	struct source *s = arg;
-	bool end = fxt_rules[rule].excuse == FXT_EXCUSE_END;
+	const bool end = fxt_rules[rule].excuse == FXT_EXCUSE_END;
+	const bool first = !end && !s->damaged, last = fxt_broke_off(s->reader);
 
-	/* Report only the first damage: asynctrace validate lists all. */
-	if (!end && s->damaged)
-		return;
 	s->incomplete |= end;
 	s->damaged |= !end;
-	if (s->told == s->path)
+	/* Report the first damage, and what ends the reading: asynctrace validate lists all. */
+	if ((!first && !last && !end) || s->told == s->path)
 		return;
-	fprintf(stderr, "asynctrace %s: %s: at byte %" PRIu64 ": %s (", tool_name,
-		tool_text(s->path), offset, fxt_rules[rule].text);
-	fxt_print_detail(stderr, detail);
-	fputs(end ? "); the analysis covers the records up to there\n" :
-		    "); the analysis covers the other records; asynctrace validate lists all errors\n", stderr);
+	fprintf(stderr, "asynctrace %s: %s: ", tool_name, tool_text(s->path));
+	fxt_print_breach(stderr, rule, offset, detail);
+	fputs(end ? "; the analysis covers the records up to there\n" : last ?
+	      "; what follows cannot be read, and the analysis covers the records up to there; asynctrace validate lists all errors\n" :
+	      "; the analysis covers the other records; asynctrace validate lists all errors\n", stderr);
 }
 
 static uint64_t time_of(const struct source *s, const struct source_time *t)
@@ -272,7 +271,7 @@ static int read_all(struct source *s)
 	struct fxt_reader *r;
 	int err, failed = 0;
 
-	r = fxt_open(s->path, &err);
+	s->reader = r = fxt_open(s->path, &err);
 	if (!r) {
 		tool_error("cannot read %s: %s", tool_text(s->path), fxt_error_text(err));
 		return TOOL_USAGE;

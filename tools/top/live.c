@@ -6,8 +6,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "fxt/print.h"
 #include "live.h"
 #include "report/explain.h"
+#include "tool.h"
 
 /*
  * Limit of the time that an operation waits for the scheduling record that completes its
@@ -115,8 +117,13 @@ void live_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *det
 	struct live *l = arg;
 	const bool end = fxt_rules[rule].excuse == FXT_EXCUSE_END;
 
-	(void)offset;
-	(void)detail;
+	if (l->path && (end || !l->damaged)) {
+		fprintf(stderr, "asynctrace top: %s: ", tool_text(l->path));
+		fxt_print_breach(stderr, rule, offset, detail);
+		fputs(end ? "; the numbers cover the records up to there\n" :
+			    "; the numbers cover the other records that can be read; asynctrace validate lists all errors\n",
+		      stderr);
+	}
 	l->incomplete |= end;
 	l->damaged |= !end;
 	l->complained = true;
@@ -299,6 +306,8 @@ bool live_again(struct live *l)
 	l->lost = (struct live_lost){ 0 };
 	l->records = 0;
 	l->damaged = l->incomplete = false;
+	/* The second reading finds the same breaches. */
+	l->path = NULL;
 	return true;
 }
 

@@ -35,6 +35,7 @@ struct live {
 	struct fxt_table types;		/* by hash of the engine's names; .a: row of the type */
 	size_t window;			/* 0: LIVE_WINDOW */
 	bool is_file;			/* the source can be read again */
+	const char *path;		/* of a file or pipe; NULL: breaches have no message */
 	bool own_clock;			/* times of the trace are CLOCK_BOOTTIME of this machine */
 	uint64_t begin, newest;		/* times of the records read */
 	uint64_t records;		/* of programs and of the kernel */
@@ -49,8 +50,8 @@ struct live {
 };
 
 /*
- * Opens the analysis. All members of @l must be zero except .memory, .window, .own_clock and
- * .is_file. Returns 0 or -ENOMEM.
+ * Opens the analysis. All members of @l must be zero except .memory, .window, .path, .own_clock
+ * and .is_file. Returns 0 or -ENOMEM.
  */
 int live_open(struct live *l);
 /*
@@ -60,7 +61,10 @@ int live_open(struct live *l);
 int live_push(struct live *l, const uint64_t *buf, size_t words);
 /* Takes the next record of a source with its own reader. Returns the same as live_push(). */
 int live_record(struct live *l, const struct fxt_record *rec);
-/* Breach callback for readers: sets .damaged or .incomplete of @live. */
+/*
+ * Breach callback for readers: sets .damaged or .incomplete of @live, and prints a message about
+ * the first damage and a missing end.
+ */
 void live_breach(void *live, enum fxt_rule rule, uint64_t offset, const char *detail);
 /* Notes that at @wall, all records written up to trace time @ns have been read. */
 void live_read_until(struct live *l, uint64_t wall, uint64_t ns);
