@@ -88,6 +88,43 @@ void tool_error(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
+static bool is_for_terminals(const char *text)
+{
+	uint32_t code;
+
+	for (size_t left = strlen(text), n; left; text += n, left -= n) {
+		n = fxt_char(text, left, &code);
+		if (!n || fxt_is_control(code))
+			return false;
+	}
+	return true;
+}
+
+/* Returns the first argument that a terminal must not get, or NULL. */
+static const char *raw_text(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!is_for_terminals(argv[i]))
+			return argv[i];
+	return NULL;
+}
+
+int tool_getopt(int argc, char **argv, const char *letters, const struct option *options)
+{
+	const char *raw = opterr ? raw_text(argc, argv) : NULL;
+	const int shown = opterr;
+	int opt;
+
+	/* getopt prints arguments as they are, so print another message if one has such text. */
+	opterr &= !raw;
+	opt = getopt_long(argc, argv, letters, options, NULL);
+	opterr = shown;
+	if (opt == '?' && raw)
+		tool_error("unrecognized option, or one without its argument: see '%s'",
+			   tool_text(raw));
+	return opt;
+}
+
 int tool_listing_options(int argc, char **argv, const char *usage, bool *as_json)
 {
 	static const struct option options[] = {
@@ -97,7 +134,7 @@ int tool_listing_options(int argc, char **argv, const char *usage, bool *as_json
 	};
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((opt = tool_getopt(argc, argv, "h", options)) != -1) {
 		if (opt == 'h') {
 			fputs(usage, stdout);
 			return TOOL_OK;

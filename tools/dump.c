@@ -110,7 +110,7 @@ int dump_main(int argc, char **argv)
 	int opt;
 
 	optind = 0;
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((opt = tool_getopt(argc, argv, "h", options)) != -1) {
 		switch (opt) {
 		case 'e':
 			d.events = true;
@@ -123,17 +123,17 @@ int dump_main(int argc, char **argv)
 			break;
 		case 'h':
 			fputs(usage, stdout);
-			return 0;
+			return TOOL_OK;
 		default:
 			fputs("Try 'asynctrace dump --help'.\n", stderr);
-			return 2;
+			return TOOL_USAGE;
 		}
 	}
 	if (optind + 1 != argc) {
-		fprintf(stderr, "asynctrace dump: %s\n", optind == argc ?
-			"name the trace to show, or - for the standard input" :
-			"too many arguments: name one trace");
-		return 2;
+		tool_error("%s", optind == argc ?
+			   "name the trace to show, or - for the standard input" :
+			   "too many arguments: name one trace");
+		return TOOL_USAGE;
 	}
 	d.path = argv[optind];
 	return dump_file(&d);

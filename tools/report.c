@@ -238,7 +238,7 @@ static int options(struct report *r, int argc, char **argv)
 	int opt, err, formats = 0;
 
 	optind = 0;
-	while ((opt = getopt_long(argc, argv, "h", list, NULL)) != -1) {
+	while ((opt = tool_getopt(argc, argv, "h", list)) != -1) {
 		switch (opt) {
 		case 'j':
 			r->format = SHEET_JSON;

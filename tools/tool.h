@@ -3,6 +3,7 @@
 #ifndef AT_TOOL_H
 #define AT_TOOL_H
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,6 +59,8 @@ int tool_flush(void);
  */
 int tool_end(int status);
 
+/* Is getopt_long(), but its messages have no text that a terminal could obey. */
+int tool_getopt(int argc, char **argv, const char *letters, const struct option *options);
 /*
  * Parses the options of a command that has only --json and --help, and no arguments. Returns -1
  * to continue, or an exit status.

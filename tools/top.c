@@ -207,7 +207,7 @@ static int options(struct top *t, int argc, char **argv)
 	};
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "h" SESSION_SHORT_OPTIONS, list, NULL)) != -1) {
+	while ((opt = tool_getopt(argc, argv, "h" SESSION_SHORT_OPTIONS, list)) != -1) {
 		if (opt == 'h') {
 			fputs(usage, stdout);
 			return TOOL_OK;

@@ -25,7 +25,7 @@ static const char usage[] =
 "      --window EVENTS            sort EVENTS events by time at once (4194304)\n"
 "      --json                     print the result as JSON\n"
 "      --rules                    list the rules\n"
-"  -q, --quiet                    print nothing: the exit status is the result\n"
+"  -q, --quiet                    print no result, even with --json: the exit status is it\n"
 "  -h, --help                     print this text\n"
 "\n"
 "Exit status: 0 clean; 1 rules are broken, or the result cannot be written; 2 the trace\n"
@@ -57,6 +57,17 @@ static bool clean(const struct validate *v)
 	return true;
 }
 
+static void begin_line(const struct validate *v)
+{
+	printf("%s: ", tool_text(v->path));
+}
+
+static void note(const struct validate *v, const char *text)
+{
+	begin_line(v);
+	printf("note: %s\n", text);
+}
+
 static void print_text(const struct validate *v)
 {
 	const struct fxt_finding *f = fxt_findings(v->check);
@@ -67,32 +78,30 @@ static void print_text(const struct validate *v)
 		if (!f[i].count)
 			continue;
 		excusable |= counts(v, i) && fxt_rules[i].excuse == FXT_EXCUSE_LOSS;
-		printf("%s: %s%s: %" PRIu64 ", first at byte %" PRIu64 ": %s: ", v->path,
-		       counts(v, i) ? "" : fxt_rules[i].excuse == FXT_EXCUSE_END ?
+		begin_line(v);
+		printf("%s%s: %" PRIu64 ", first at byte %" PRIu64 ": %s: ", counts(v, i) ? "" : fxt_rules[i].excuse == FXT_EXCUSE_END ?
 		       "warning: " : "excused: ", fxt_rules[i].name, f[i].count,
 		       f[i].offset, fxt_rules[i].text);
 		fxt_print_detail(stdout, f[i].detail);
 		putchar('\n');
 	}
-	if (t->late)
-		printf("%s: note: %" PRIu64 " events were out of order by more than the window; a larger --window may find less\n",
-		       v->path, t->late);
+	if (t->late) {
+		begin_line(v);
+		printf("note: %" PRIu64 " events were out of order by more than the window; a larger --window may find less\n",
+		       t->late);
+	}
 	if (fxt_is_selection(v->check))
-		printf("%s: note: the file has only the records that slow operations need; missing records of other operations are excused\n",
-		       v->path);
+		note(v, "the file has only the records that slow operations need; missing records of other operations are excused");
 	else if (fxt_is_part(v->check))
-		printf("%s: note: the file is a part of a recording; begins and ends in its other files are excused\n",
-		       v->path);
+		note(v, "the file is a part of a recording; begins and ends in its other files are excused");
 	if (fxt_is_incomplete(v->check))
-		printf("%s: note: the check ends with the last whole record; records of the missing end are excused\n",
-		       v->path);
+		note(v, "the check ends with the last whole record; records of the missing end are excused");
 	if (excusable && t->losses)
-		printf("%s: note: records were lost during recording; --allow-open excuses breaches that this explains\n",
-		       v->path);
-	printf("%s: %s: %" PRIu64 " records, %" PRIu64 " events of %" PRIu64 " threads, %" PRIu64
+		note(v, "records were lost during recording; --allow-open excuses breaches that this explains");
+	begin_line(v);
+	printf("%s: %" PRIu64 " records, %" PRIu64 " events of %" PRIu64 " threads, %" PRIu64
 	       " switches, %" PRIu64 " wakeups, %" PRIu64 " async operations, %" PRIu64
-	       " flows, %" PRIu64 " losses, %" PRIu64 " bytes\n",
-	       v->path, !clean(v) ? "NOT clean" :
+	       " flows, %" PRIu64 " losses, %" PRIu64 " bytes\n", !clean(v) ? "NOT clean" :
 	       fxt_is_incomplete(v->check) ? "clean, but its end is missing" : "clean",
 	       t->records, t->events, t->threads,
 	       t->switches, t->wakeups, t->asyncs, t->flows, t->losses, t->bytes);
@@ -144,20 +153,17 @@ static int validate_file(struct validate *v)
 
 	r = fxt_open(v->path, &err);
 	if (!r) {
-		fprintf(stderr, "asynctrace: cannot read %s: %s\n", v->path,
-			fxt_error_text(err));
-		return 2;
+		tool_error("cannot read %s: %s", tool_text(v->path), fxt_error_text(err));
+		return TOOL_USAGE;
 	}
 	err = fxt_check_all(v->check, r);
 	fxt_close(r);
 	if (err) {
-		fprintf(stderr, "asynctrace: reading %s failed: %s\n", v->path, fxt_error_text(err));
-		return 2;
+		tool_error("reading %s failed: %s", tool_text(v->path), fxt_error_text(err));
+		return TOOL_USAGE;
 	}
-	if (v->json)
-		print_json(v);
-	else if (!v->quiet)
-		print_text(v);
+	if (!v->quiet)
+		(v->json ? print_json : print_text)(v);
 	if (!clean(v))
 		return TOOL_FAILED;
 	return fxt_is_incomplete(v->check) ? TOOL_INCOMPLETE : TOOL_OK;
@@ -170,9 +176,9 @@ static int expect(struct validate *v, char *arg)
 	uint64_t count;
 
 	if (!equals || !tool_parse_number(equals + 1, &count)) {
-		fprintf(stderr, "asynctrace validate: --expect-async takes NAME=COUNT, not '%s'\n",
-			arg);
-		return 2;
+		tool_error("--expect-async takes NAME=COUNT with a number from 0 to %" PRIu64 ", not '%s'",
+			   UINT64_MAX, tool_text(arg));
+		return TOOL_USAGE;
 	}
 	*equals = 0;
 	return fxt_expect_async(v->check, arg, count) ? 2 : 0;
@@ -226,7 +232,7 @@ static int parse(struct validate *v, int argc, char **argv)
 			v->check = fxt_check_new(window);
 		if (pass && !v->check)
 			return 2;
-		while ((opt = getopt_long(argc, argv, "qh", options, NULL)) != -1) {
+		while ((opt = tool_getopt(argc, argv, "qh", options)) != -1) {
 			switch (opt) {
 			case 'e':
 				if (pass && expect(v, optarg))
@@ -241,9 +247,9 @@ static int parse(struct validate *v, int argc, char **argv)
 				break;
 			case 'w':
 				if (!tool_parse_number(optarg, &window) || !window) {
-					fprintf(stderr, "asynctrace validate: --window takes a number of events, not '%s'\n",
-						optarg);
-					return 2;
+					tool_error("--window takes a number of events from 1 to %" PRIu64 ", not '%s'",
+						   UINT64_MAX, tool_text(optarg));
+					return TOOL_USAGE;
 				}
 				break;
 			case 'j':
@@ -265,10 +271,10 @@ static int parse(struct validate *v, int argc, char **argv)
 		}
 	}
 	if (optind + 1 != argc) {
-		fprintf(stderr, "asynctrace validate: %s\n", optind == argc ?
-			"name the trace to check, or - for the standard input" :
-			"too many arguments: name one trace");
-		return 2;
+		tool_error("%s", optind == argc ?
+			   "name the trace to check, or - for the standard input" :
+			   "too many arguments: name one trace");
+		return TOOL_USAGE;
 	}
 	v->path = argv[optind];
 	return -1;

@@ -242,7 +242,7 @@ static int options(struct why *w, int argc, char **argv)
 	int opt, err;
 
 	optind = 0;
-	while ((opt = getopt_long(argc, argv, "h", list, NULL)) != -1) {
+	while ((opt = tool_getopt(argc, argv, "h", list)) != -1) {
 		switch (opt) {
 		case 's':
 			if (!tool_parse_number(optarg, &number) || !number) {

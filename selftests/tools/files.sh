@@ -177,4 +177,65 @@ head -c 8 good.fxt >magic.fxt
 check "magic alone" status 0 "$AT" dump magic.fxt
 end
 
+# plain: neither "out" nor "err" has control characters other than ends of lines
+plain() {
+	! LC_ALL=C grep -q "$(printf '[\001-\011\013-\014\016-\037\177]\\|\302[\200-\237]')" out err
+}
+
+begin "names_of_files_reach_no_terminal"
+bad=$'\e[31mx\ay'
+for f in good cut zero; do
+	cp $f.fxt "$f$bad.fxt"
+done
+for c in "${commands[@]}"; do
+	check "$c" status 0 "$AT" ${c//FILE/"good$bad.fxt"}
+	check "$c: plain" plain
+	check "$c, cut" status 3 "$AT" ${c//FILE/"cut$bad.fxt"}
+	check "$c, cut: plain" plain
+	check "$c, damaged" status 1 "$AT" ${c//FILE/"zero$bad.fxt"}
+	check "$c, damaged: plain" plain
+	check "$c, none" status 2 "$AT" ${c//FILE/"none$bad"}
+	check "$c, none: plain" plain
+	check "$c, none: named" says "none?[31mx?y"
+done
+end
+
+begin "names_in_traces_reach_no_terminal"
+"$TRACES" evil evil.fxt >/dev/null 2>err
+for c in "${commands[@]}" "validate --allow-open FILE"; do
+	"$AT" ${c//FILE/evil.fxt} >out 2>err
+	check "$c" plain
+done
+for what in operations blame running unknown critical regions logs log-groups loop histogram concurrency \
+	    levels unfinished orphans threads sched sched-histogram sched-occupants wakeups losses \
+	    lints summary; do
+	for format in "" --json --csv; do
+		"$AT" report $format evil.fxt $what >out 2>err
+		check "$what $format" plain
+	done
+done
+end
+
+begin "arguments_reach_no_terminal"
+for c in "validate --expect-async" "validate --window" "validate -" "dump -" "report -" "why --" "top --" \
+	 "record -" "status --" "session list --" "session create -" "session start -"; do
+	check "$c" status 2 "$AT" $c"$bad"
+	check "$c: plain" plain
+	check "$c: named" says "?[31mx?y"
+done
+for o in --expect-async --window; do
+	check "$o" status 2 "$AT" validate $o "$bad" good.fxt
+	check "$o: plain" plain
+done
+end
+
+begin "quiet_validate_prints_nothing"
+for o in -q "-q --json" "--json --quiet"; do
+	check "$o" status 0 "$AT" validate $o good.fxt
+	check "$o: nothing" [ ! -s out ]
+	check "$o, damaged" status 1 "$AT" validate $o zero.fxt
+	check "$o, damaged: nothing" eval '[ ! -s out ] && [ ! -s err ]'
+done
+end
+
 close

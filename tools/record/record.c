@@ -225,8 +225,7 @@ int record_main(int argc, char **argv)
 	session_args_init(&o->args);
 	o->args.name = name;
 	snprintf(name, sizeof(name), "record-%d", (int)getpid());
-	while ((opt = getopt_long(argc, argv, "+o:d:n:e:k:h" SESSION_SHORT_OPTIONS, options,
-				  NULL)) != -1) {
+	while ((opt = tool_getopt(argc, argv, "+o:d:n:e:k:h" SESSION_SHORT_OPTIONS, options)) != -1) {
 		if (opt == 'h') {
 			tool_help(usage);
 			return TOOL_OK;

@@ -69,7 +69,7 @@ int session_attach_main(int argc, char **argv)
 	};
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "o:d:h", attach_options, NULL)) != -1) {
+	while ((opt = tool_getopt(argc, argv, "o:d:h", attach_options)) != -1) {
 		switch (opt) {
 		case 'j':
 			r.opt.json = true;
@@ -120,7 +120,7 @@ int session_snapshot_main(int argc, char **argv)
 	};
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
+	while ((opt = tool_getopt(argc, argv, "o:h", options)) != -1) {
 		switch (opt) {
 		case 'j':
 			r.opt.json = true;

@@ -125,7 +125,7 @@ static int control(struct control *c, int argc, char **argv)
 	uint32_t id = 0;
 	int err, opt;
 
-	while ((opt = getopt_long(argc, argv, c->short_options, c->options, NULL)) != -1) {
+	while ((opt = tool_getopt(argc, argv, c->short_options, c->options)) != -1) {
 		switch (opt) {
 		case 'c':
 			if (!session_list_take(&c->categories, optarg, ASYNCTRACE_CATEGORY_MAX,

@@ -91,7 +91,7 @@ int session_create_main(int argc, char **argv)
 	int opt;
 
 	session_args_init(&c.args);
-	while ((opt = getopt_long(argc, argv, "h" SESSION_SHORT_OPTIONS, options, NULL)) != -1) {
+	while ((opt = tool_getopt(argc, argv, "h" SESSION_SHORT_OPTIONS, options)) != -1) {
 		switch (opt) {
 		case OPT_NO_INIT:
 			c.init = false;
