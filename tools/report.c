@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* asynctrace report: adds up the time of all operations */
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -215,7 +216,8 @@ static bool id_fits(struct report *r, int argc, char **argv)
 	else if (r->what->takes_id && !r->id)
 		tool_error("%s needs the id of an operation, which asynctrace why prints", r->what->name);
 	else if (r->id && !r->source.pair && !id_parse(r->id, &number))
-		tool_error("'%s' is not an id: write a number, such as 0x20000000028e", tool_text(r->id));
+		tool_error("'%s' is not an id: write a number from 0 to 0x%" PRIx64 ", such as 0x20000000028e",
+			   tool_text(r->id), UINT64_MAX);
 	else
 		return true;
 	return false;
@@ -276,7 +278,7 @@ static int options(struct report *r, int argc, char **argv)
 	}
 	if (optind < argc && !strcmp(argv[optind], "diff")) {
 		if (optind + 3 != argc) {
-			tool_error("diff compares two traces: name both");
+			tool_error("diff compares two traces: name both, and nothing else, after diff");
 			return TOOL_USAGE;
 		}
 		r->what = &what_diff;
@@ -295,6 +297,10 @@ static int options(struct report *r, int argc, char **argv)
 	}
 	r->source.path = argv[optind];
 	r->what = what_find(optind + 1 < argc ? argv[optind + 1] : "operations");
+	if (!r->what && !strcmp(argv[optind + 1], "diff")) {
+		tool_error("diff stands before the two traces that it compares: asynctrace report diff FILE-A FILE-B");
+		return TOOL_USAGE;
+	}
 	if (!r->what && what_is_missing(argv[optind + 1])) {
 		tool_error("the report %s is not supported yet: %s; asynctrace report --help lists those that are",
 			   argv[optind + 1], what_is_missing(argv[optind + 1]));

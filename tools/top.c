@@ -115,7 +115,8 @@ static bool take_memory(struct top *t, const char *text)
 {
 	if (tool_parse_size(text, &t->live.memory) && t->live.memory >= MEMORY_MIN)
 		return true;
-	tool_error("--memory takes a size from 64M on, not '%s'", tool_text(text));
+	tool_error("--memory takes a size from %s to 2^64 - 1 bytes, not '%s'",
+		   tool_short_size(MEMORY_MIN), tool_text(text));
 	return false;
 }
 
@@ -134,7 +135,8 @@ static bool take_option(struct top *t, int opt)
 	case OPT_COUNT:
 		if (tool_parse_number(optarg, &t->count) && t->count)
 			return true;
-		tool_error("--count takes a number from 1 on, not '%s'", tool_text(optarg));
+		tool_error("--count takes a number from 1 to %" PRIu64 ", not '%s'", UINT64_MAX,
+			   tool_text(optarg));
 		return false;
 	case OPT_INTERVAL:
 		return take_interval(t, optarg);

@@ -246,8 +246,8 @@ static int options(struct why *w, int argc, char **argv)
 		switch (opt) {
 		case 's':
 			if (!tool_parse_number(optarg, &number) || !number) {
-				tool_error("--slowest takes a number from 1 on, not '%s'",
-					   tool_text(optarg));
+				tool_error("--slowest takes a number from 1 to %" PRIu64 ", not '%s'",
+					   UINT64_MAX, tool_text(optarg));
 				return TOOL_USAGE;
 			}
 			w->kept.max = number;
@@ -287,7 +287,8 @@ static int options(struct why *w, int argc, char **argv)
 	w->source.path = argv[optind];
 	w->id = optind + 2 == argc ? argv[optind + 1] : NULL;
 	if (w->id && !w->source.pair && !id_parse(w->id, &number)) {
-		tool_error("'%s' is not an id: write a number, such as 0x20000000028e", tool_text(w->id));
+		tool_error("'%s' is not an id: write a number from 0 to 0x%" PRIx64 ", such as 0x20000000028e",
+			   tool_text(w->id), UINT64_MAX);
 		return TOOL_USAGE;
 	}
 	if (!!w->id + slowest + (w->percentile >= 0) > 1) {

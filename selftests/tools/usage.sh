@@ -131,6 +131,54 @@ for c in "why --slowest" "why --percentile" "report --min" "report --from" "repo
 done
 end
 
+begin "wrong_number_is_answered_with_its_bounds"
+# bounds TEXT COMMAND...: the wrong number is answered with its bounds
+bounds() {
+	check "${*:2}" status 2 "$AT" "${@:2}"
+	check "${*:2}: bounds" says "$1"
+}
+most=18446744073709551615
+for c in report why; do
+	bounds "--min takes a time from 0ns to below 1000000000s" $c --min 5
+	bounds "--max takes a time from 0ns to below 1000000000s" $c --max 1000000000s
+	bounds "a number of ns alone, from 0 to $most" $c --from -1
+	bounds "from 0ns to below 1000000000s" $c --to x
+	bounds "from 1 to 4294967295" $c --window 0
+	bounds "from 1 to 4294967295" $c --history 4294967296
+	bounds "from 0 to 0xffffffffffffffff" $c x $([ $c = why ] || echo tree) 0x10000000000000000
+done
+bounds "from 1 to $most" why --slowest 0
+bounds "above 0 and up to 100" why --percentile 0
+bounds "from 1 to $most" top --batch --count 0
+bounds "from 64M to 2^64 - 1 bytes" top --memory 63M
+bounds "from 0.05 to 3600" top --interval 0
+bounds "from 1 to $most" validate --window 0 x
+bounds "from 0 to $most" validate --expect-async a=-1 x
+for c in record "session create x" top; do
+	bounds "from 16K to 1G" $c -b x
+	bounds "from 16 KiB to 1 GiB; try 16K" $c -b 1K
+	bounds "from 1 to 4294967294" $c --pid 0
+	bounds "from 0 to 4294967294" $c --uid 4294967295
+done
+for c in record "session attach x"; do
+	bounds "above 0 and below 1000000000" $c -d 0
+	bounds "above 0 and below 1000000000" $c -d 1e9
+	bounds "from 1M to 2^64 - 1 bytes" $c --max-size 1K
+	bounds "from 1M to 2^64 - 1 bytes" $c --rotate 1K
+	bounds "from 1 to 1000000" $c --rotate 1M,0
+done
+bounds "from 0ns to below 1000000000s" record --slower-than x
+bounds "from 0ns to 3600s" record --slower-than 'a>1s' --before 3601s
+bounds "from 256K to 8G" record --slower-than 'a>1s' --window 1
+end
+
+begin "diff_behind_a_file_shows_the_right_order"
+for c in "x diff" "x diff y"; do
+	check "$c" status 2 "$AT" report $c
+	check "$c: order" says "asynctrace report diff FILE-A FILE-B"
+done
+end
+
 commands="record providers list categories status doctor top why report dump validate"
 verbs="create init start stop update snapshot attach destroy list"
 

@@ -96,13 +96,16 @@ static const struct option options[] = {
 	{ 0 },
 };
 
+#define SECONDS_LIMIT	1e9	/* of --duration */
+
 bool record_take_seconds(struct record_options *o, const char *text)
 {
 	char *end;
 
 	o->seconds = strtod(text, &end);
-	if (end == text || *end || !(o->seconds > 0 && o->seconds < 1e9)) {
-		tool_error("'%s' is not a time: write seconds, such as 10 or 0.5", tool_text(text));
+	if (end == text || *end || !(o->seconds > 0 && o->seconds < SECONDS_LIMIT)) {
+		tool_error("--duration takes seconds above 0 and below %.0f, such as 10 or 0.5, not '%s'",
+			   SECONDS_LIMIT, tool_text(text));
 		return false;
 	}
 	return true;

@@ -176,15 +176,16 @@ int source_option(struct source *s, int opt, char *arg)
 		s->filter.has_max |= opt == 'X';
 		if (choose_time(arg, opt == 'M' ? &s->filter.min_ns : &s->filter.max_ns))
 			return 0;
-		tool_error("'%s' is not a time: write a number and a unit, such as 50ms or 1.5s",
-			   tool_text(arg));
+		tool_error("%s takes a time from 0ns to below " CHOOSE_TIME_LIMIT ", with a unit, such as 50ms or 1.5s, not '%s'",
+			   opt == 'M' ? "--min" : "--max", tool_text(arg));
 		return -1;
 	case 'F':
 	case 'O':
 		if (parse_moment(arg, opt == 'F' ? &s->filter.from : &s->filter.to))
 			return 0;
-		tool_error("'%s' is not a time of the trace: write a number and a unit, such as 1.5s, for the "
-			   "time since its begin, or a number of ns alone", tool_text(arg));
+		tool_error("%s takes a time of the trace, not '%s': write a number and a unit, such as 1.5s, for the "
+			   "time since its begin, from 0ns to below " CHOOSE_TIME_LIMIT ", or a number of ns alone, from 0 to %" PRIu64,
+			   opt == 'F' ? "--from" : "--to", tool_text(arg), UINT64_MAX);
 		return -1;
 	case 'Q':
 		s->pair = arg;
@@ -197,14 +198,16 @@ int source_option(struct source *s, int opt, char *arg)
 			s->opts.window = number;
 			return 0;
 		}
-		tool_error("--window takes a number of records, not '%s'", tool_text(arg));
+		tool_error("--window takes a number of records from 1 to %u, not '%s'", UINT32_MAX,
+			   tool_text(arg));
 		return -1;
 	case 'H':
 		if (tool_parse_number(arg, &number) && number && number <= UINT32_MAX) {
 			s->opts.history = number;
 			return 0;
 		}
-		tool_error("--history takes a number of states, not '%s'", tool_text(arg));
+		tool_error("--history takes a number of states from 1 to %u, not '%s'", UINT32_MAX,
+			   tool_text(arg));
 		return -1;
 	default:
 		return 1;

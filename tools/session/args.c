@@ -98,7 +98,9 @@ static bool parse_ring_size(const char *text, uint64_t *size)
 	uint64_t below = ASYNCTRACE_RING_MIN;
 
 	if (!tool_parse_size(text, size)) {
-		tool_error("'%s' is not a size: write 65536, 64K or 1M", tool_text(text));
+		tool_error("--buffer-size takes a power of two from %s to %s, such as 64K or 1M, not '%s'",
+			   tool_short_size(ASYNCTRACE_RING_MIN),
+			   tool_short_size(ASYNCTRACE_RING_MAX), tool_text(text));
 		return false;
 	}
 	if (!(*size & (*size - 1)) && *size >= ASYNCTRACE_RING_MIN)
@@ -165,7 +167,8 @@ static bool take_pids(struct session_args *a, char *text)
 		if (full(a->nr_pids, "processes"))
 			return false;
 		if (!parse_number(at, &a->pids[a->nr_pids]) || !a->pids[a->nr_pids]) {
-			tool_error("'%s' is not a process id: write a positive number", tool_text(at));
+			tool_error("'%s' is not a process id: write a number from 1 to %u",
+				   tool_text(at), UINT32_MAX - 1);
 			return false;
 		}
 		a->nr_pids++;
@@ -185,7 +188,8 @@ static bool take_uids(struct session_args *a, char *text)
 		if (user) {
 			a->uids[a->nr_uids] = user->pw_uid;
 		} else if (!parse_number(at, &a->uids[a->nr_uids])) {
-			tool_error("there is no user '%s'", tool_text(at));
+			tool_error("there is no user '%s': give a name, or a number from 0 to %u",
+				   tool_text(at), UINT32_MAX - 1);
 			return false;
 		}
 		a->nr_uids++;
