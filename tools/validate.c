@@ -79,7 +79,8 @@ static void print_text(const struct validate *v)
 			continue;
 		excusable |= counts(v, i) && fxt_rules[i].excuse == FXT_EXCUSE_LOSS;
 		begin_line(v);
-		printf("%s%s: %" PRIu64 ", first at byte %" PRIu64 ": %s: ", counts(v, i) ? "" : fxt_rules[i].excuse == FXT_EXCUSE_END ?
+		printf("%s%s: %" PRIu64 ", first at byte %" PRIu64 ": %s: ",
+		       counts(v, i) ? "" : fxt_rules[i].excuse == FXT_EXCUSE_END ?
 		       "warning: " : "excused: ", fxt_rules[i].name, f[i].count,
 		       f[i].offset, fxt_rules[i].text);
 		fxt_print_detail(stdout, f[i].detail);

@@ -150,8 +150,8 @@ for f in zero.fxt bad.fxt.gz bad.fxt.zst; do
 done
 # A lesser damage before the one that ends the reading
 cp zero.fxt two.fxt
-printf '\x1b' | dd of=two.fxt bs=1 seek=$((16#$("$AT" dump --offsets good.fxt | sed -n 4000p | cut -d' ' -f1))) \
-	conv=notrunc status=none
+earlier=$((16#$("$AT" dump --offsets good.fxt | sed -n 4000p | cut -d' ' -f1)))
+printf '\x1b' | dd of=two.fxt bs=1 seek=$earlier conv=notrunc status=none
 for c in dump report why; do
 	check "$c" status 1 "$AT" $c two.fxt
 	check "$c: the first" says "undefined type"
@@ -206,9 +206,9 @@ for c in "${commands[@]}" "validate --allow-open FILE"; do
 	"$AT" ${c//FILE/evil.fxt} >out 2>err
 	check "$c" plain
 done
-for what in operations blame running unknown critical regions logs log-groups loop histogram concurrency \
-	    levels unfinished orphans threads sched sched-histogram sched-occupants wakeups losses \
-	    lints summary; do
+for what in operations blame running unknown critical regions logs log-groups loop histogram \
+	    concurrency levels unfinished orphans threads sched sched-histogram sched-occupants \
+	    wakeups losses lints summary; do
 	for format in "" --json --csv; do
 		"$AT" report $format evil.fxt $what >out 2>err
 		check "$what $format" plain
