@@ -139,6 +139,30 @@ for f in gz zst; do
 done
 end
 
+# failing COMMAND...: call the command; reading its standard input fails in the middle of good.fxt,
+# because a pseudo terminal hangs up
+failing() {
+	python3 -c '
+import os, pty, subprocess, sys, tty
+master, slave = pty.openpty()
+tty.setraw(slave)
+reader = subprocess.Popen(sys.argv[2:], stdin=master)
+os.close(master)
+data = open("good.fxt", "rb").read()[:int(sys.argv[1])]
+while data:
+    data = data[os.write(slave, data):]
+os.close(slave)
+sys.exit(reader.wait())' $record "$@"
+}
+
+begin "trace_whose_reading_fails_is_unreadable"
+for c in "${commands[@]}"; do
+	[ "$c" != "report diff FILE FILE" ] || c="report diff good.fxt FILE"
+	check "$c" status 2 failing "$AT" ${c//FILE/-}
+	check "$c: reason" says "Input/output error"
+done
+end
+
 begin "damage_that_ends_reading_is_told"
 for f in zero.fxt bad.fxt.gz bad.fxt.zst; do
 	check "dump $f" status 1 "$AT" dump $f

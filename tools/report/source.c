@@ -308,7 +308,7 @@ static int read_all(struct source *s)
 		return TOOL_OK;
 	tool_error("reading %s failed: %s; the analysis covers the records before", tool_text(s->path),
 		   fxt_error_text(err));
-	s->damaged = true;
+	s->unreadable = true;
 	return TOOL_OK;
 }
 
@@ -456,6 +456,8 @@ void source_limits(const struct source *s)
 
 int source_status(const struct source *s)
 {
+	if (s->unreadable)
+		return TOOL_USAGE;
 	if (s->damaged)
 		return TOOL_FAILED;
 	return s->incomplete ? TOOL_INCOMPLETE : TOOL_OK;

@@ -42,6 +42,7 @@ struct source {
 	/* Results of source_read() */
 	struct analysis *analysis;	/* owns the names in rows; source_close() frees it */
 	bool damaged, incomplete;
+	bool unreadable;	/* a read(2) failed, so the answer lacks the rest */
 	struct fxt_reader *reader;	/* during source_read() */
 	const char *told;	/* the trace about whose damage a message was printed */
 };
