@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "report/id.h"
+#include "report/terminal.h"
 #include "report/what.h"
 #include "tool.h"
 
@@ -319,8 +320,10 @@ static int options(struct report *r, int argc, char **argv)
 int report_main(int argc, char **argv)
 {
 	struct report r = { 0 };
-	int status = options(&r, argc, argv);
+	int status;
 
+	terminal_init();
+	status = options(&r, argc, argv);
 	if (status >= 0)
 		return status;
 	status = run(&r);

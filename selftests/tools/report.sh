@@ -168,14 +168,15 @@ begin "pprof_equals_folded"
 recount pprof
 end
 
-# on_terminal COMMAND...: run it on a terminal of 100 columns
+# on_terminal WIDTH COMMAND...: run it on a terminal with this number of columns
 on_terminal() {
 	python3 -c '
 import fcntl, os, pty, struct, sys, termios
+width = int(sys.argv.pop(1))
 pid, fd = pty.fork()
 if not pid:
-    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("4H", 30, 100, 0, 0))
-    os.execv(sys.argv[1], sys.argv[1:])
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("4H", 30, width, 0, 0))
+    os.execvp(sys.argv[1], sys.argv[1:])
 data = b""
 try:
     while part := os.read(fd, 65536):
@@ -186,14 +187,68 @@ sys.stdout.buffer.write(data.replace(b"\r\n", b"\n"))
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))' "$@"
 }
 
+# narrow WIDTH: no line of "out" has more columns
+narrow() {
+	[ "$(LC_ALL=C.UTF-8 wc -L <out)" -le "$1" ]
+}
+
 begin "text_is_as_wide_as_the_terminal"
+first=$("$AT" why --json server.fxt | jq -r .id)
 for what in operations histogram blame critical unfinished threads sched sched-histogram \
 	    sched-occupants wakeups concurrency levels orphans lints losses \
-	    summary; do
+	    summary loop logs log-groups regions; do
 	for f in server.fxt $seed.fxt; do
-		check "$what of $f" status 0 on_terminal "$AT" report $f $what
-		check "$what of $f: width" python3 -c 'raise SystemExit(max(len(l) for l in open("out", encoding="utf-8")) > 101)'
+		for width in 80 60; do
+			# Sentences of lints need 80 columns.
+			[ $what = lints ] && [ $width = 60 ] && continue
+			check "$what of $f" status 0 on_terminal $width "$AT" report $f $what
+			check "$what of $f: $width" narrow $width
+		done
 	done
+done
+for what in tree timeline related; do
+	check "$what" status 0 on_terminal 80 "$AT" report server.fxt $what "$first"
+	check "$what: width" narrow 80
+done
+check diff status 0 on_terminal 80 "$AT" report diff server.fxt $seed.fxt
+check "diff: width" narrow 80
+check "what is left out" grep -q "^and [0-9]* more columns\?; --csv shows all$" out
+check COLUMNS status 0 on_terminal 100 env COLUMNS=70 "$AT" report server.fxt summary
+check "is the width" narrow 70
+check "COLUMNS of a pipe" env COLUMNS=70 "$AT" report server.fxt summary >out
+check "is not used" eval '! narrow 70'
+check "no size" status 0 on_terminal 0 "$AT" report server.fxt summary
+check "80 columns" narrow 80
+end
+
+begin "wide_characters_take_two_columns"
+check trace python3 -c '
+import sys
+sys.path.insert(0, "'"$here"'")
+sys.dont_write_bytecode = True
+from machine import event, head, ASYNC_BEGIN, ASYNC_END
+out = head()
+for i, name in enumerate(("\u6f22\u5b57", "e\u0301", 40 * "\uac00", 60 * "a\u0301")):
+    out += event(ASYNC_BEGIN, 100 * i + 100, 7, name, i)
+    out += event(ASYNC_END, 100 * i + 150, 7, name, i)
+open("wide.fxt", "wb").write(out)'
+# aligned: the second column, COUNT, ends at the same column of the terminal in all lines of "out"
+aligned() {
+	python3 -c '
+import re, sys, unicodedata
+def columns(line):
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
+               for c in line)
+ends = [columns(re.match(r"\S+ +machine +\S+|TYPE +PROVIDER +COUNT", line).group())
+        for line in open("out", encoding="utf-8")]
+sys.exit(len(ends) != 5 or len(set(ends)) != 1)'
+}
+check file report wide.fxt concurrency
+check "in a file" aligned
+for width in 79 80 81 200; do
+	check $width status 0 on_terminal $width env LC_ALL=C "$AT" report wide.fxt concurrency
+	check "$width columns" narrow $width
+	check "aligned on $width columns" aligned
 done
 end
 
@@ -211,7 +266,7 @@ open("long.fxt", "wb").write(out)' "$name"
 for what in operations concurrency blame; do
 	check $what report long.fxt $what
 	check "$what: not cut" grep -qF "app/$name" out
-	check "$what: on a terminal" status 0 on_terminal "$AT" report long.fxt $what
+	check "$what: on a terminal" status 0 on_terminal 100 "$AT" report long.fxt $what
 	check "$what: cut there" eval '! grep -qF "$name" out'
 done
 check column report long.fxt

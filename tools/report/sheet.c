@@ -5,19 +5,18 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "fxt/print.h"
 #include "fxt/table.h"
 #include "sheet.h"
+#include "terminal.h"
 #include "tool.h"
 
 #define COLUMNS_MAX	20
-#define WIDTH_DEFAULT	100	/* width of a terminal that does not report its width */
 #define TEXT_WIDTH_MAX	60
 #define TEXT_WIDTH_MIN	8
 #define BAR_WIDTH	40
+#define BAR_WIDTH_NARROW	15	/* if the table is wider than the terminal */
 #define SEPARATOR	2	/* spaces between columns */
 
 void sheet_row(struct sheet *s)
@@ -105,31 +104,10 @@ void sheet_free(struct sheet *s)
 
 /* --- for people ----------------------------------------------------------------- */
 
-/* Returns the end of the first @nr characters of @text, or of @text if it has fewer. */
-static const char *advance(const char *text, size_t nr)
+/* Returns the text of a cell, valid until the next call. @bar: number of characters for 100 % */
+static const char *people_text(enum sheet_kind kind, const union sheet_cell *c, int bar)
 {
-	for (; nr && *text; nr--) {
-		uint32_t code;
-		size_t n = fxt_char(text, strlen(text), &code);
-
-		text += n ? n : 1;
-	}
-	return text;
-}
-
-size_t sheet_characters(const char *text)
-{
-	size_t nr = 0;
-
-	for (; *text; text = advance(text, 1))
-		nr++;
-	return nr;
-}
-
-/* Returns the text of a cell, which is valid until the next call. */
-static const char *people_text(enum sheet_kind kind, const union sheet_cell *c)
-{
-	static const char bar[BAR_WIDTH + 1] = "########################################";
+	static const char full[BAR_WIDTH + 1] = "########################################";
 	static char text[64];
 
 	switch (kind) {
@@ -151,7 +129,7 @@ static const char *people_text(enum sheet_kind kind, const union sheet_cell *c)
 		return text;
 	case SHEET_BAR:
 		snprintf(text, sizeof(text), "%5.1f %.*s", 100 * c->share,
-			 (int)(c->share * BAR_WIDTH + 0.5), bar);
+			 (int)(c->share * bar + 0.5), full);
 		return text;
 	default:
 		snprintf(text, sizeof(text), "%.1f", 100 * c->share);
@@ -159,119 +137,134 @@ static const char *people_text(enum sheet_kind kind, const union sheet_cell *c)
 	}
 }
 
-bool sheet_is_cut(FILE *f)
-{
-	return isatty(fileno(f));
-}
-
-/* Returns the number of characters that a line may have. */
-static size_t width_of(FILE *f)
-{
-	struct winsize w;
-
-	if (!sheet_is_cut(f))
-		return SIZE_MAX;
-	return !ioctl(fileno(f), TIOCGWINSZ, &w) && w.ws_col ? w.ws_col : WIDTH_DEFAULT;
-}
-
 static size_t people_rows(const struct sheet *s)
 {
 	return s->limit && s->nr > s->limit ? s->limit : s->nr;
 }
 
-static size_t widest_text(const struct sheet *s, const size_t *width)
+/* A table for people. Columns with the width 0 are left out. */
+struct layout {
+	const struct sheet *sheet;
+	size_t nr;			/* number of rows */
+	size_t max;			/* number of columns of the terminal */
+	int bar;			/* number of characters of a bar for 100 % */
+	size_t width[COLUMNS_MAX];
+};
+
+/* Sets the widths so that all cells fit. */
+static void measure(struct layout *l)
 {
+	const struct sheet *s = l->sheet;
+
+	for (size_t i = 0; i < s->nr_columns; i++)
+		l->width[i] = terminal_columns(s->columns[i].title);
+	for (size_t i = 0; i < l->nr * s->nr_columns; i++) {
+		const size_t column = i % s->nr_columns;
+		const enum sheet_kind kind = s->columns[column].kind;
+		size_t width = terminal_columns(people_text(kind, &s->cells[i], l->bar));
+
+		if (kind == SHEET_TEXT && width > TEXT_WIDTH_MAX && l->max != SIZE_MAX)
+			width = TEXT_WIDTH_MAX;
+		if (width > l->width[column])
+			l->width[column] = width;
+	}
+}
+
+/* Returns the width of the table, or its width with texts that are as narrow as possible. */
+static size_t sum_of(const struct layout *l, bool narrow)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < l->sheet->nr_columns; i++) {
+		const bool cut = narrow && l->sheet->columns[i].kind == SHEET_TEXT &&
+			l->width[i] > TEXT_WIDTH_MIN;
+
+		if (l->width[i])
+			sum += (sum ? SEPARATOR : 0) + (cut ? TEXT_WIDTH_MIN : l->width[i]);
+	}
+	return sum;
+}
+
+static size_t widest_text(const struct layout *l)
+{
+	const struct sheet *s = l->sheet;
 	size_t found = s->nr_columns;
 
 	for (size_t i = 0; i < s->nr_columns; i++)
-		if (s->columns[i].kind == SHEET_TEXT && width[i] > TEXT_WIDTH_MIN &&
-		    (found == s->nr_columns || width[i] > width[found]))
+		if (s->columns[i].kind == SHEET_TEXT && l->width[i] > TEXT_WIDTH_MIN &&
+		    (found == s->nr_columns || l->width[i] > l->width[found]))
 			found = i;
 	return found;
 }
 
-/* Narrows the columns to @max. Optional columns are removed first, and get width 0. */
-static void fit(const struct sheet *s, size_t *width, size_t max)
+/*
+ * Narrows the table to the terminal. Optional columns are removed first, then bars and texts become
+ * narrower. If that is not enough, other columns are removed, too, the last ones first.
+ */
+static void fit(struct layout *l)
 {
-	size_t optional = s->nr_columns, sum = 0, i;
+	const struct sheet *s = l->sheet;
+	size_t sum, i;
 
-	for (i = 0; i < s->nr_columns; i++)
-		sum += width[i] + (i ? SEPARATOR : 0);
-	while (sum > max && optional) {
-		if (!s->columns[--optional].optional)
-			continue;
-		sum -= width[optional] + SEPARATOR;
-		width[optional] = 0;
+	if (sum_of(l, false) > l->max && s->columns[s->nr_columns - 1].kind == SHEET_BAR) {
+		l->bar = BAR_WIDTH_NARROW;
+		measure(l);
 	}
-	for (; sum > max && (i = widest_text(s, width)) < s->nr_columns; sum--)
-		width[i]--;
-}
-
-/* Prints @text. If it is too long for its column, "..." replaces its middle. */
-static void print_fitted(FILE *f, const char *text, size_t width, bool left, bool last)
-{
-	size_t nr = sheet_characters(text), head = (width - 3) / 2;
-
-	if (nr > width) {
-		fprintf(f, "%.*s...%s", (int)(advance(text, head) - text), text,
-			advance(text, nr - (width - 3 - head)));
-		return;
-	}
-	fprintf(f, "%*s%s%*s", left ? 0 : (int)(width - nr), "", text,
-		left && !last ? (int)(width - nr) : 0, "");
-}
-
-void sheet_print_text(FILE *f, const char *text, size_t width, bool pad)
-{
-	const size_t nr = sheet_characters(text);
-
-	print_fitted(f, text, nr > width && !sheet_is_cut(f) ? nr : width, true, !pad);
+	for (i = s->nr_columns; i-- > 1 && sum_of(l, false) > l->max;)
+		if (s->columns[i].optional)
+			l->width[i] = 0;
+	for (i = s->nr_columns; i-- > 1 && sum_of(l, true) > l->max;)
+		l->width[i] = 0;
+	for (sum = sum_of(l, false); sum > l->max && (i = widest_text(l)) < s->nr_columns; sum--)
+		l->width[i]--;
 }
 
 /* Prints @row, or the heading if @row is NULL. */
-static void print_row(FILE *f, const struct sheet *s, const size_t *width,
-		      const union sheet_cell *row)
+static void print_row(FILE *f, const struct layout *l, const union sheet_cell *row)
 {
-	size_t last = s->nr_columns;
+	const struct sheet *s = l->sheet;
+	size_t last = s->nr_columns - 1;
 
-	while (!width[last - 1])
+	while (!l->width[last])
 		last--;
-	for (size_t i = 0; i < last; i++) {
+	for (size_t i = 0; i <= last; i++) {
 		const struct sheet_column *c = &s->columns[i];
+		const char *text = row ? people_text(c->kind, &row[i], l->bar) : c->title;
 
-		if (!width[i])
+		if (!l->width[i])
 			continue;
 		if (i)
 			fprintf(f, "%*s", SEPARATOR, "");
-		print_fitted(f, row ? people_text(c->kind, &row[i]) : c->title, width[i],
-			     c->kind == SHEET_TEXT || c->kind == SHEET_BAR, i + 1 == last);
+		if (c->kind != SHEET_TEXT && c->kind != SHEET_BAR)
+			terminal_print_right(f, text, l->width[i]);
+		else if (i == last)
+			terminal_print_cut(f, text, l->width[i]);
+		else
+			terminal_print_left(f, text, l->width[i]);
 	}
 	fputc('\n', f);
 }
 
 static void print_people(FILE *f, const struct sheet *s)
 {
-	size_t width[COLUMNS_MAX], nr = people_rows(s), max = width_of(f);
+	struct layout l = {
+		.sheet = s, .nr = people_rows(s), .max = terminal_width(f), .bar = BAR_WIDTH,
+	};
+	size_t removed = 0;
 
 	assert(s->nr_columns <= COLUMNS_MAX);
+	measure(&l);
+	fit(&l);
+	print_row(f, &l, NULL);
+	for (size_t i = 0; i < l.nr; i++)
+		print_row(f, &l, &s->cells[i * s->nr_columns]);
+	if (l.nr < s->nr)
+		fprintf(f, "and %zu more; --all shows them\n", s->nr - l.nr);
 	for (size_t i = 0; i < s->nr_columns; i++)
-		width[i] = sheet_characters(s->columns[i].title);
-	for (size_t i = 0; i < nr * s->nr_columns; i++) {
-		const size_t column = i % s->nr_columns;
-		size_t len = sheet_characters(people_text(s->columns[column].kind, &s->cells[i]));
-
-		if (s->columns[column].kind == SHEET_TEXT && len > TEXT_WIDTH_MAX &&
-		    max != SIZE_MAX)
-			len = TEXT_WIDTH_MAX;
-		if (len > width[column])
-			width[column] = len;
-	}
-	fit(s, width, max);
-	print_row(f, s, width, NULL);
-	for (size_t i = 0; i < nr; i++)
-		print_row(f, s, width, &s->cells[i * s->nr_columns]);
-	if (nr < s->nr)
-		fprintf(f, "and %zu more; --all shows them\n", s->nr - nr);
+		removed += !l.width[i];
+	if (removed)
+		fprintf(f, "and %zu more column%s; --csv shows all\n", removed,
+			removed == 1 ? "" : "s");
 }
 
 /* --- for programs ------------------------------------------------------------------ */

@@ -20,8 +20,9 @@ enum sheet_kind {
 };
 
 /*
- * @key: member name in JSON, heading in CSV. @title: heading for people. @optional: left out
- * for people if the table is wider than their terminal
+ * @key: member name in JSON, heading in CSV. @title: heading for people. @optional: the first
+ * ones to be left out for people if the table is wider than their terminal. The first column of a
+ * table is always shown.
  */
 struct sheet_column {
 	const char *key, *title;
@@ -71,18 +72,10 @@ void sheet_diff(struct sheet *s, int64_t diff);
 /* Adds a cell of the kind SHEET_SHARE, SHEET_RATIO or SHEET_BAR. */
 void sheet_share(struct sheet *s, uint64_t part, uint64_t all);
 /*
- * Prints the table. On a terminal, optional columns and the middle of texts give way to its width.
- * Other files get all of it.
+ * Prints the table. On a terminal, columns and the middle of texts give way to its width, and a
+ * line says how many columns are left out. Other files get all of it.
  */
 void sheet_print(FILE *f, const struct sheet *s, enum sheet_format format);
-/* True if texts that are too long are cut: @f is a terminal. */
-bool sheet_is_cut(FILE *f);
-size_t sheet_characters(const char *text);
-/*
- * Prints @text. If it has more than @width characters, and is cut, "..." replaces its middle. If
- * it has fewer and @pad is set, spaces follow.
- */
-void sheet_print_text(FILE *f, const char *text, size_t width, bool pad);
 void sheet_free(struct sheet *s);
 
 #endif /* REPORT_SHEET_H */

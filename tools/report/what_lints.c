@@ -8,10 +8,11 @@
 
 #include "id.h"
 #include "lints.h"
+#include "terminal.h"
 #include "tool.h"
 #include "what.h"
 
-#define WIDTH	100
+#define WIDTH_MIN	80	/* at which the sentences are whole */
 
 static const struct sheet_column columns[] = {
 	COLUMN("lint", "LINT", SHEET_TEXT),
@@ -163,6 +164,7 @@ static void fill_lints(struct report *r)
 static bool __attribute__((format(printf, 1, 2))) print_line(const char *fmt, ...)
 {
 	va_list list;
+	const size_t width = terminal_width(stdout);
 	char *text;
 	int len;
 
@@ -171,7 +173,7 @@ static bool __attribute__((format(printf, 1, 2))) print_line(const char *fmt, ..
 	va_end(list);
 	if (len < 0)
 		return false;
-	sheet_print_text(stdout, text, WIDTH, false);
+	terminal_print_cut(stdout, text, width > WIDTH_MIN ? width : WIDTH_MIN);
 	putchar('\n');
 	free(text);
 	return true;
@@ -255,16 +257,16 @@ static bool print_lints(const struct report *r)
 /* --- summary ------------------------------------------------------------------------ */
 
 static const struct sheet_column summary_columns[] = {
-	COLUMN_OPTIONAL("begin_ns", "BEGIN ms", SHEET_NS),
+	COLUMN("begin_ns", "BEGIN ms", SHEET_NS),
 	COLUMN("duration_ns", "DURATION ms", SHEET_NS),
 	COLUMN("records", "RECORDS", SHEET_COUNT),
 	COLUMN("complete", "OPERATIONS", SHEET_COUNT),
 	COLUMN("incomplete", "OPEN", SHEET_COUNT),
 	COLUMN("orphans", "ORPHANS", SHEET_COUNT),
-	COLUMN("switches", "SWITCHES", SHEET_COUNT),
-	COLUMN("wakeups", "WAKEUPS", SHEET_COUNT),
+	COLUMN_OPTIONAL("switches", "SWITCHES", SHEET_COUNT),
+	COLUMN_OPTIONAL("wakeups", "WAKEUPS", SHEET_COUNT),
 	COLUMN("losses", "LOSSES", SHEET_COUNT),
-	COLUMN("throttled", "THROTTLED", SHEET_COUNT),
+	COLUMN_OPTIONAL("throttled", "THROTTLED", SHEET_COUNT),
 	COLUMN("lints", "LINTS", SHEET_COUNT),
 };
 

@@ -12,11 +12,14 @@
 #include "id.h"
 #include "kept.h"
 #include "reasons.h"
+#include "terminal.h"
 #include "tool.h"
 #include "what.h"
 
 #define LABEL	22
-#define CELLS	76	/* with label and separator, a line has 100 columns */
+#define SEPARATOR	2	/* spaces between label and cells */
+#define CELLS_MAX	76
+#define CELLS_MIN	20
 
 static const struct sheet_column columns[] = {
 	COLUMN("id", "ID", SHEET_TEXT),
@@ -91,7 +94,7 @@ static void fill(struct report *r)
 struct line {
 	const struct analysis_thread *thread;
 	const char *title;
-	uint64_t ns[CELLS][ANALYSIS_STATES];
+	uint64_t ns[CELLS_MAX][ANALYSIS_STATES];
 };
 
 struct lines {
@@ -100,22 +103,32 @@ struct lines {
 	struct fxt_table index;	/* key: tid + 1, or 1: no thread; .a: index in @of, plus 1 */
 };
 
+/* Returns the number of cells that fit next to a label. */
+static unsigned int cells_that_fit(void)
+{
+	const size_t width = terminal_width(stdout);
+
+	if (width >= LABEL + SEPARATOR + CELLS_MAX)
+		return CELLS_MAX;
+	return width > LABEL + SEPARATOR + CELLS_MIN ? width - LABEL - SEPARATOR : CELLS_MIN;
+}
+
 /*
- * Returns the begin of cell @i. Divides first, because the operation's time times CELLS may
- * exceed 64 bits.
+ * Returns the begin of cell @i of @cells. Divides first, because the operation's time times @cells
+ * may exceed 64 bits.
  */
-static uint64_t cell_begin(const struct analysis_operation *op, unsigned int i)
+static uint64_t cell_begin(const struct analysis_operation *op, unsigned int i, unsigned int cells)
 {
 	const uint64_t ns = op->end - op->begin;
 
-	return op->begin + ns / CELLS * i + ns % CELLS * i / CELLS;
+	return op->begin + ns / cells * i + ns % cells * i / cells;
 }
 
-static void add_interval(struct line *line, const struct analysis_operation *op,
+static void add_interval(struct line *line, unsigned int cells, const struct analysis_operation *op,
 			 const struct analysis_interval *row)
 {
-	for (unsigned int i = 0; i < CELLS; i++) {
-		const uint64_t begin = cell_begin(op, i), end = cell_begin(op, i + 1);
+	for (unsigned int i = 0; i < cells; i++) {
+		const uint64_t begin = cell_begin(op, i, cells), end = cell_begin(op, i + 1, cells);
 		const uint64_t from = row->from > begin ? row->from : begin;
 		const uint64_t to = row->to < end ? row->to : end;
 
@@ -176,9 +189,9 @@ static size_t label_width(const struct lines *l)
 {
 	size_t width = LABEL;
 
-	for (size_t i = 0; i < l->nr && !sheet_is_cut(stdout); i++) {
+	for (size_t i = 0; i < l->nr && terminal_width(stdout) == SIZE_MAX; i++) {
 		char *label = label_of(&l->of[i]);
-		const size_t nr = label ? sheet_characters(label) : 0;
+		const size_t nr = label ? terminal_columns(label) : 0;
 
 		width = nr > width ? nr : width;
 		free(label);
@@ -186,17 +199,17 @@ static size_t label_width(const struct lines *l)
 	return width;
 }
 
-static bool print_line(const struct line *line, size_t width)
+static bool print_line(const struct line *line, size_t width, unsigned int cells)
 {
 	char *label = label_of(line);
-	size_t used = CELLS;
+	size_t used = cells;
 
 	if (!label)
 		return false;
 
-	sheet_print_text(stdout, label, width, true);
+	terminal_print_left(stdout, label, width);
 	free(label);
-	fputs("  ", stdout);
+	printf("%*s", SEPARATOR, "");
 	while (used && mark_of(line->ns[used - 1]) == ' ')
 		used--;
 	for (size_t i = 0; i < used; i++)
@@ -206,7 +219,7 @@ static bool print_line(const struct line *line, size_t width)
 }
 
 /* Returns false if there is no memory. */
-static bool print_operation(const struct analysis_operation *op)
+static bool print_operation(const struct analysis_operation *op, unsigned int cells)
 {
 	struct line path = { .title = "critical path" };
 	struct lines l = { 0 };
@@ -218,15 +231,15 @@ static bool print_operation(const struct analysis_operation *op)
 
 		enough = line;
 		if (line)
-			add_interval(line, op, &op->intervals[i]);
+			add_interval(line, cells, op, &op->intervals[i]);
 	}
 	for (size_t i = 0; i < op->nr_path; i++)
-		add_interval(&path, op, &op->path[i]);
+		add_interval(&path, cells, op, &op->path[i]);
 	width = label_width(&l);
 	for (size_t i = 0; i < l.nr && enough; i++)
-		enough = print_line(&l.of[i], width);
+		enough = print_line(&l.of[i], width, cells);
 	if (op->nr_path && enough)
-		enough = print_line(&path, width);
+		enough = print_line(&path, width, cells);
 	free(l.of);
 	fxt_table_free(&l.index);
 	return enough;
@@ -238,7 +251,7 @@ static bool print_name(const struct analysis_id *id)
 
 	if (asprintf(&text, "%s %s", tool_text(id->name), tool_text(id_text(id, number))) < 0)
 		return false;
-	sheet_print_text(stdout, text, LABEL + 2 + CELLS, false);
+	terminal_print_cut(stdout, text, terminal_width(stdout));
 	putchar('\n');
 	free(text);
 	return true;
@@ -246,6 +259,7 @@ static bool print_name(const struct analysis_id *id)
 
 static bool print(const struct report *r)
 {
+	const unsigned int cells = cells_that_fit();
 	const struct kept *k = r->data;
 	bool enough = true;
 
@@ -258,9 +272,9 @@ static bool print(const struct report *r)
 		if (!print_name(&op->id))
 			return false;
 		printf("%.3f ms%s, a column is %.6f ms\n", ms, op->complete ? "" : ", not ended",
-		       ms / CELLS);
+		       ms / cells);
 		printf("# running, r runnable, . blocked, q queued, ? unknown\n");
-		enough = print_operation(op);
+		enough = print_operation(op, cells);
 	}
 	return enough;
 }

@@ -114,10 +114,10 @@ static const struct sheet_column operations_columns[] = {
 	COLUMN_OPTIONAL("p999_ns", "P99.9", SHEET_NS),
 	COLUMN("max_ns", "MAX", SHEET_NS),
 	COLUMN("running", "RUN %", SHEET_SHARE),
-	COLUMN("runnable", "WAIT %", SHEET_SHARE),
-	COLUMN("blocked", "BLOCK %", SHEET_SHARE),
-	COLUMN("queued", "QUEUE %", SHEET_SHARE),
-	COLUMN("unknown", "? %", SHEET_SHARE),
+	COLUMN("runnable", "WAIT", SHEET_SHARE),
+	COLUMN("blocked", "BLOCK", SHEET_SHARE),
+	COLUMN("queued", "QUEUE", SHEET_SHARE),
+	COLUMN("unknown", "?", SHEET_SHARE),
 };
 
 static void fill_operations(struct report *r)
