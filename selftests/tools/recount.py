@@ -43,7 +43,7 @@ def same(name, got, want):
 def rank(sorted_list, per_mille):
     """Nearest rank"""
     if not sorted_list:
-        return 0
+        return None
     return sorted_list[max(-(-per_mille * len(sorted_list) // 1000), 1) - 1]
 
 

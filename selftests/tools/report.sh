@@ -106,6 +106,41 @@ for pair in "hello.fxt server.fxt" "server.fxt hello.fxt" "hello.fxt hello.fxt";
 done
 end
 
+begin "diff_has_no_difference_to_an_absent_type"
+# Two providers have the type "app/both"; only one file has complete operations of "app/new".
+check traces python3 -c '
+import struct, sys
+sys.path.insert(0, "'"$here"'")
+sys.dont_write_bytecode = True
+from machine import event, head, record, words, ASYNC_BEGIN, ASYNC_END
+
+def provider(number, name):
+    return record(1 << 16 | number << 20 | len(name) << 52, words(name))
+
+def operation(begin, ns, name, number):
+    return event(ASYNC_BEGIN, begin, 7, name, number) + event(ASYNC_END, begin + ns, 7, name, number)
+
+rate = record(1, struct.pack("<Q", 10 ** 9))
+one, two = provider(2, b"one") + rate, provider(3, b"two") + rate
+a = head() + one + operation(100, 10, "both", 1) + two + operation(200, 20, "both", 2)
+b = head() + one + operation(100, 11, "both", 1) + two + operation(200, 25, "both", 2)
+open("absent-a.fxt", "wb").write(a + event(ASYNC_BEGIN, 300, 7, "new", 3))
+open("absent-b.fxt", "wb").write(b + operation(300, 7, "new", 3))'
+check diff report --json diff absent-a.fxt absent-b.fxt
+check "rows of each provider" [ "$(jq -cs 'map([.type, .provider, .p50_diff_ns]) | sort' <out)" = \
+	'[["app/both","one",1],["app/both","two",5],["app/new","two",null]]' ]
+check "times of a type that A has not completed" [ "$(jq -cs \
+	'map(select(.type == "app/new"))[] | [.count_a, .count_b, .p50_a_ns, .p99_b_ns, .queued_diff_ns]' \
+	<out)" = '[0,1,null,7,null]' ]
+check csv report --csv diff absent-a.fxt absent-b.fxt
+check "empty cells" eval 'tr -d "\r" <out | grep -qx "app/new,two,0,1,,7,,,7,,,,,,"'
+check text report diff absent-a.fxt absent-b.fxt
+check "dashes" grep -Eq "^app/new +two +0 +1 +- +0.000 +-( |$)" out
+check open report --json absent-a.fxt
+check "no percentiles and shares" [ "$(jq -c 'select(.count == 0) | [.p50_ns, .max_ns, .queued]' <out)" = \
+	"[null,null,null]" ]
+end
+
 # recount REPORT...: recount.py computes each REPORT from the records of random machines, and
 # asynctrace must have the same result
 recount() {

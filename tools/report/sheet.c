@@ -30,9 +30,9 @@ void sheet_row(struct sheet *s)
 }
 
 /* Returns the next cell of the row. Without memory for the row, returns a cell that no row has. */
-static union sheet_cell *next_cell(struct sheet *s, enum sheet_kind kind)
+static struct sheet_cell *next_cell(struct sheet *s, enum sheet_kind kind)
 {
-	static union sheet_cell none;
+	static struct sheet_cell none;
 	const size_t column = s->column;
 
 	assert(s->columns[column].kind == kind);
@@ -42,7 +42,7 @@ static union sheet_cell *next_cell(struct sheet *s, enum sheet_kind kind)
 
 void sheet_text(struct sheet *s, const char *text)
 {
-	union sheet_cell *c = next_cell(s, SHEET_TEXT);
+	struct sheet_cell *c = next_cell(s, SHEET_TEXT);
 
 	if (s->failed)
 		return;
@@ -52,7 +52,7 @@ void sheet_text(struct sheet *s, const char *text)
 
 void sheet_textf(struct sheet *s, const char *fmt, ...)
 {
-	union sheet_cell *c = next_cell(s, SHEET_TEXT);
+	struct sheet_cell *c = next_cell(s, SHEET_TEXT);
 	va_list list;
 
 	if (s->failed)
@@ -91,6 +91,14 @@ void sheet_share(struct sheet *s, uint64_t part, uint64_t all)
 	next_cell(s, kind)->share = all ? (double)part / all : 0;
 }
 
+void sheet_absent(struct sheet *s)
+{
+	const enum sheet_kind kind = s->columns[s->column].kind;
+
+	assert(kind != SHEET_TEXT);
+	next_cell(s, kind)->absent = true;
+}
+
 void sheet_free(struct sheet *s)
 {
 	for (size_t i = 0; i < s->nr * s->nr_columns; i++)
@@ -105,11 +113,13 @@ void sheet_free(struct sheet *s)
 /* --- for people ----------------------------------------------------------------- */
 
 /* Returns the text of a cell, valid until the next call. @bar: number of characters for 100 % */
-static const char *people_text(enum sheet_kind kind, const union sheet_cell *c, int bar)
+static const char *people_text(enum sheet_kind kind, const struct sheet_cell *c, int bar)
 {
 	static const char full[BAR_WIDTH + 1] = "########################################";
 	static char text[64];
 
+	if (c->absent)
+		return "-";
 	switch (kind) {
 	case SHEET_TEXT:
 		return tool_text(c->text);
@@ -220,7 +230,7 @@ static void fit(struct layout *l)
 }
 
 /* Prints @row, or the heading if @row is NULL. */
-static void print_row(FILE *f, const struct layout *l, const union sheet_cell *row)
+static void print_row(FILE *f, const struct layout *l, const struct sheet_cell *row)
 {
 	const struct sheet *s = l->sheet;
 	size_t last = s->nr_columns - 1;
@@ -269,7 +279,7 @@ static void print_people(FILE *f, const struct sheet *s)
 
 /* --- for programs ------------------------------------------------------------------ */
 
-static void print_number(FILE *f, enum sheet_kind kind, const union sheet_cell *c)
+static void print_number(FILE *f, enum sheet_kind kind, const struct sheet_cell *c)
 {
 	if (kind == SHEET_SHARE || kind == SHEET_RATIO || kind == SHEET_BAR)
 		fprintf(f, "%.6f", c->share);
@@ -289,7 +299,10 @@ static void print_json(FILE *f, const struct sheet *s)
 			fxt_print_json_member(f, column->key, s->cells[i].text);
 		} else {
 			fprintf(f, "\"%s\":", column->key);
-			print_number(f, column->kind, &s->cells[i]);
+			if (s->cells[i].absent)
+				fputs("null", f);
+			else
+				print_number(f, column->kind, &s->cells[i]);
 		}
 		if ((i + 1) % s->nr_columns == 0)
 			fputs("}\n", f);
@@ -339,10 +352,10 @@ static void print_csv(FILE *f, const struct sheet *s)
 
 		if (i % s->nr_columns)
 			fputc(',', f);
-		if (column->kind != SHEET_TEXT)
-			print_number(f, column->kind, &s->cells[i]);
-		else
+		if (column->kind == SHEET_TEXT)
 			print_quoted(f, s->cells[i].text);
+		else if (!s->cells[i].absent)
+			print_number(f, column->kind, &s->cells[i]);
 		if ((i + 1) % s->nr_columns == 0)
 			fputs("\r\n", f);
 	}

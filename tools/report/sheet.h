@@ -33,11 +33,14 @@ struct sheet_column {
 #define COLUMN(key, title, kind)		{ key, title, kind, false }
 #define COLUMN_OPTIONAL(key, title, kind)	{ key, title, kind, true }
 
-union sheet_cell {
-	char *text;	/* freed by the sheet */
-	uint64_t number;
-	int64_t diff;
-	double share;
+struct sheet_cell {
+	union {
+		char *text;	/* freed by the sheet */
+		uint64_t number;
+		int64_t diff;
+		double share;
+	};
+	bool absent;
 };
 
 enum sheet_format {
@@ -50,7 +53,7 @@ struct sheet {
 	const struct sheet_column *columns;
 	size_t nr_columns;
 	size_t limit;		/* rows shown to people; 0: all */
-	union sheet_cell *cells;
+	struct sheet_cell *cells;
 	size_t nr, room;	/* number of rows */
 	size_t column;		/* column of the next cell */
 	bool failed;		/* memory was missing */
@@ -71,6 +74,11 @@ void sheet_number(struct sheet *s, uint64_t number);	/* also for SHEET_ID, SHEET
 void sheet_diff(struct sheet *s, int64_t diff);
 /* Adds a cell of the kind SHEET_SHARE, SHEET_RATIO or SHEET_BAR. */
 void sheet_share(struct sheet *s, uint64_t part, uint64_t all);
+/*
+ * Adds a cell without a value, of any kind but SHEET_TEXT. It is "-" for people, null in JSON and
+ * empty in CSV.
+ */
+void sheet_absent(struct sheet *s);
 /*
  * Prints the table. On a terminal, columns and the middle of texts give way to its width, and a
  * line says how many columns are left out. Other files get all of it.

@@ -53,7 +53,9 @@ static int by_count(const void *a, const void *b)
 	if (x->latencies.nr != y->latencies.nr)
 		return x->latencies.nr > y->latencies.nr ? -1 : 1;
 	order = strcmp(x->category, y->category);
-	return order ? order : strcmp(x->name, y->name);
+	if (!order)
+		order = strcmp(x->name, y->name);
+	return order ? order : strcmp(x->provider, y->provider);
 }
 
 void types_sort(struct types *t)

@@ -75,6 +75,8 @@ struct what {
 	COLUMN("count", "COUNT", SHEET_COUNT), \
 	COLUMN("share", "    %", SHEET_BAR),
 void sheet_histogram(struct sheet *s, const struct histogram *h);
+/* Adds a cell of the kind SHEET_NS: the percentile, or none if there are no samples. */
+void sheet_percentile(struct sheet *s, const struct samples *of, double percent);
 
 /* A report without a name ends each list. */
 extern const struct what whats_types[], whats_causes[], whats_levels[], whats_sched[],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The cells that reports with histograms share */
+/* Cells that several reports share */
 #include "what.h"
 
 void sheet_histogram(struct sheet *s, const struct histogram *h)
@@ -8,4 +8,12 @@ void sheet_histogram(struct sheet *s, const struct histogram *h)
 	sheet_number(s, h->to);
 	sheet_number(s, h->count);
 	sheet_share(s, h->count, h->samples->nr);
+}
+
+void sheet_percentile(struct sheet *s, const struct samples *of, double percent)
+{
+	if (of->nr)
+		sheet_number(s, samples_percentile(of, percent));
+	else
+		sheet_absent(s);
 }

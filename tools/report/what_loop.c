@@ -131,7 +131,7 @@ static void fill_loops(struct report *r)
 		sheet_number(s, l->idle_ns);
 		sheet_number(s, l->delays.sum);
 		for (size_t p = 0; p < sizeof(percentiles) / sizeof(percentiles[0]); p++)
-			sheet_number(s, samples_percentile(&l->delays, percentiles[p]));
+			sheet_percentile(s, &l->delays, percentiles[p]);
 		sheet_number(s, end > l->last ? end - l->last : 0);
 	}
 }

@@ -419,7 +419,7 @@ static void fill_regions(struct report *r)
 		sheet_number(&r->sheet, k->total_ns);
 		sheet_number(&r->sheet, k->self_ns);
 		for (size_t p = 0; p < sizeof(percentiles) / sizeof(percentiles[0]); p++)
-			sheet_number(&r->sheet, samples_percentile(&k->lengths, percentiles[p]));
+			sheet_percentile(&r->sheet, &k->lengths, percentiles[p]);
 	}
 }
 

@@ -278,9 +278,9 @@ static void fill_sched(struct report *r)
 		sheet_number(s, t->thread->tid);
 		sheet_number(s, t->thread->pid);
 		sheet_number(s, t->waits.nr);
-		sheet_number(s, samples_percentile(&t->waits, 50));
-		sheet_number(s, samples_percentile(&t->waits, 99));
-		sheet_number(s, samples_percentile(&t->waits, 100));
+		sheet_percentile(s, &t->waits, 50);
+		sheet_percentile(s, &t->waits, 99);
+		sheet_percentile(s, &t->waits, 100);
 		sheet_number(s, t->waits.sum);
 		sheet_number(s, t->voluntary);
 		sheet_number(s, t->preempted);
@@ -434,9 +434,9 @@ static void fill_wakeups(struct report *r)
 		sheet_number(s, c->woken->tid);
 		sheet_number(s, c->count);
 		sheet_number(s, c->awake);
-		sheet_number(s, samples_percentile(&c->latencies, 50));
-		sheet_number(s, samples_percentile(&c->latencies, 99));
-		sheet_number(s, samples_percentile(&c->latencies, 100));
+		sheet_percentile(s, &c->latencies, 50);
+		sheet_percentile(s, &c->latencies, 99);
+		sheet_percentile(s, &c->latencies, 100);
 		sheet_number(s, c->latencies.sum);
 	}
 }

@@ -135,9 +135,13 @@ static void fill_operations(struct report *r)
 		sheet_number(&r->sheet, t->latencies.nr);
 		sheet_number(&r->sheet, t->incomplete);
 		for (size_t p = 0; p < sizeof(percentiles) / sizeof(percentiles[0]); p++)
-			sheet_number(&r->sheet, samples_percentile(&t->latencies, percentiles[p]));
-		for (size_t s = 0; s < ANALYSIS_STATES; s++)
-			sheet_share(&r->sheet, t->ns[states[s]], t->latencies.sum);
+			sheet_percentile(&r->sheet, &t->latencies, percentiles[p]);
+		for (size_t s = 0; s < ANALYSIS_STATES; s++) {
+			if (t->latencies.nr)
+				sheet_share(&r->sheet, t->ns[states[s]], t->latencies.sum);
+			else
+				sheet_absent(&r->sheet);
+		}
 	}
 }
 
@@ -185,11 +189,14 @@ const struct what whats_types[] = {
 
 static const struct sheet_column diff_columns[] = {
 	COLUMN("type", "TYPE", SHEET_TEXT),
+	COLUMN("provider", "PROVIDER", SHEET_TEXT),
 	COLUMN("count_a", "COUNT A", SHEET_COUNT),
 	COLUMN("count_b", "COUNT B", SHEET_COUNT),
 	COLUMN("p50_a_ns", "P50 A ms", SHEET_NS),
+	COLUMN_OPTIONAL("p50_b_ns", "P50 B", SHEET_NS),
 	COLUMN("p50_diff_ns", "DIFF", SHEET_NS_DIFF),
 	COLUMN("p99_a_ns", "P99 A", SHEET_NS),
+	COLUMN_OPTIONAL("p99_b_ns", "P99 B", SHEET_NS),
 	COLUMN("p99_diff_ns", "DIFF", SHEET_NS_DIFF),
 	COLUMN("running_diff_ns", "RUN", SHEET_NS_DIFF),
 	COLUMN("runnable_diff_ns", "WAIT", SHEET_NS_DIFF),
@@ -244,22 +251,28 @@ static const struct type *same_type(const struct type **sorted, size_t nr, const
 	return found ? *found : NULL;
 }
 
-/* Returns the mean time of an operation in @state. */
+/* Returns the mean time of an operation in @state. There must be complete operations. */
 static int64_t mean(const struct type *t, enum analysis_state state)
 {
-	return t->latencies.nr ? (int64_t)(t->ns[state] / t->latencies.nr) : 0;
+	return t->ns[state] / t->latencies.nr;
 }
 
 static void diff_percentile(struct sheet *s, const struct type *a, const struct type *b,
 			    double percent)
 {
-	const uint64_t ns = samples_percentile(&a->latencies, percent);
-
-	sheet_number(s, ns);
-	sheet_diff(s, samples_percentile(&b->latencies, percent) - ns);
+	sheet_percentile(s, &a->latencies, percent);
+	sheet_percentile(s, &b->latencies, percent);
+	if (a->latencies.nr && b->latencies.nr)
+		sheet_diff(s, samples_percentile(&b->latencies, percent) -
+			   samples_percentile(&a->latencies, percent));
+	else
+		sheet_absent(s);
 }
 
-/* @a or @b is NULL if that file has no such type. */
+/*
+ * @a or @b is NULL if that file has no such type. Without a complete operation in one of them,
+ * there is no difference.
+ */
 static void diff_row(struct sheet *s, const struct type *a, const struct type *b)
 {
 	static const struct type none;
@@ -269,12 +282,17 @@ static void diff_row(struct sheet *s, const struct type *a, const struct type *b
 	b = b ? b : &none;
 	sheet_row(s);
 	sheet_type(s, any->category, any->name);
+	sheet_text(s, any->provider);
 	sheet_number(s, a->latencies.nr);
 	sheet_number(s, b->latencies.nr);
 	diff_percentile(s, a, b, 50);
 	diff_percentile(s, a, b, 99);
-	for (size_t i = 0; i < ANALYSIS_STATES; i++)
-		sheet_diff(s, mean(b, states[i]) - mean(a, states[i]));
+	for (size_t i = 0; i < ANALYSIS_STATES; i++) {
+		if (a->latencies.nr && b->latencies.nr)
+			sheet_diff(s, mean(b, states[i]) - mean(a, states[i]));
+		else
+			sheet_absent(s);
+	}
 }
 
 static void fill_diff(struct report *r)
