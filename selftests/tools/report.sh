@@ -352,6 +352,36 @@ check both [ "$(count --min 2.01us --max 2.01us)" = 1 ]
 check ns [ "$(count --min 2011ns)" = 1 ]
 end
 
+begin "sums_of_huge_times_do_not_wrap"
+# Three operations of type x and one of type y, each 2^63 - 1000 ns long
+last=$(((1 << 62) - 1 + (1 << 62)))
+check trace python3 -c '
+import sys
+sys.path.insert(0, "'"$here"'")
+sys.dont_write_bytecode = True
+from machine import argument, event, head, ASYNC_BEGIN, ASYNC_END, BEGIN, END
+out, last = head(), int(sys.argv[1])
+for i, name in enumerate("xxxy"):
+    out += event(ASYNC_BEGIN, 100 + i, 7, name, i + 1)
+for i in range(3):
+    out += event(BEGIN, 200 + i, 7 + i, "scope", args=[argument(4, "operation", 1)])
+    out += event(END, last - 700, 7 + i, "scope", args=[argument(4, "resumed", 0)])
+for i, name in enumerate("xxxy"):
+    out += event(ASYNC_END, last - 500 + i, 7, name, i + 1)
+open("huge.fxt", "wb").write(out)' $last
+check concurrency report --json huge.fxt concurrency
+check means [ "$(jq -cs 'map([.max, (.mean * 1000 | round)])' <out)" = '[[3,3000],[1,1000]]' ]
+check operations report --json --type x huge.fxt
+check "share of states" is true '.queued + .unknown > 0.999 and .queued + .unknown < 1.001'
+check blame report --csv huge.fxt blame
+check "shares" [ "$(awk -F, 'NR > 1 { sum[$4] += $2 } END { printf "%.2f %.2f", sum["app/x"], sum["app/y"] }' out)" = \
+	"0.75 0.25" ]
+check regions report --csv huge.fxt regions
+check "the largest number" grep -q ",18446744073709551615," out
+check text report huge.fxt regions
+check "which means more" grep -q " >18446744073709.551 " out
+end
+
 begin "types_of_all_reports_have_the_same_names"
 long=$(printf '%01000d' 0)
 check trace eval 'NAMES="x ${long}a ${long}b" times 10 20 30 40 50 60 70'

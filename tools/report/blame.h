@@ -18,7 +18,8 @@ struct blame_row {
 	const char *thread;	/* name of the thread, "" if none */
 	const char *duration;
 	const char *other;	/* the other party in words, "" if none */
-	uint64_t ns, count;	/* sum and number of intervals */
+	unsigned __int128 ns;	/* sum of the intervals */
+	uint64_t count;		/* number of intervals */
 };
 
 /* A struct filled with zeros is valid and empty. */
@@ -27,7 +28,7 @@ struct blame {
 	size_t nr, room;
 	struct fxt_table index;
 	struct fxt_names names;
-	uint64_t ns;		/* sum over all rows */
+	unsigned __int128 ns;	/* sum over all rows */
 };
 
 /* Adds the intervals of @op whose state is in the bit set @states. Returns 0 or -ENOMEM. */

@@ -99,14 +99,16 @@ static void put_sample(struct profile *p, const struct blame_row *row)
 {
 	struct bytes locations = { 0 }, values = { 0 }, sample = { 0 };
 	const char *frames[BLAME_FRAMES];
+	/* The format's numbers have a sign. */
+	const uint64_t ns = row->ns < INT64_MAX ? row->ns : INT64_MAX;
 
 	/* The format lists the innermost frame first. */
 	for (size_t i = blame_frames(row, frames); i; i--)
 		put_varint(&locations, intern(p, &p->frames, tool_text(frames[i - 1])) + 1);
 	put_varint(&values, row->count);
-	put_varint(&values, row->ns);
+	put_varint(&values, ns);
 	for (int s = 0; s < ANALYSIS_STATES; s++)
-		put_varint(&values, row->state == (enum analysis_state)s ? row->ns : 0);
+		put_varint(&values, row->state == (enum analysis_state)s ? ns : 0);
 	put_message(&sample, SAMPLE_LOCATIONS, &locations);
 	put_message(&sample, SAMPLE_VALUES, &values);
 	put_message(&p->out, PROFILE_SAMPLE, &sample);

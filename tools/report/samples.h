@@ -7,11 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * Times are below 2^63 ns, so the sum of a few may exceed 64 bits. Sums of times that may overlap
+ * are therefore wider. Returns @sum, or UINT64_MAX if it is larger.
+ */
+static inline uint64_t sum_limited(unsigned __int128 sum)
+{
+	return sum < UINT64_MAX ? sum : UINT64_MAX;
+}
+
 /* A struct that is filled with zeros has no samples. */
 struct samples {
 	uint64_t *of;
 	size_t nr, room;
-	uint64_t sum;
+	unsigned __int128 sum;
 };
 
 /* Returns 0 or -ENOMEM. */

@@ -8,6 +8,7 @@
 
 #include "fxt/print.h"
 #include "fxt/table.h"
+#include "samples.h"
 #include "sheet.h"
 #include "terminal.h"
 #include "tool.h"
@@ -83,12 +84,17 @@ void sheet_diff(struct sheet *s, int64_t diff)
 	next_cell(s, SHEET_NS_DIFF)->diff = diff;
 }
 
-void sheet_share(struct sheet *s, uint64_t part, uint64_t all)
+void sheet_sum(struct sheet *s, unsigned __int128 ns)
+{
+	sheet_number(s, sum_limited(ns));
+}
+
+void sheet_share(struct sheet *s, double part, double all)
 {
 	const enum sheet_kind kind = s->columns[s->column].kind;
 
 	assert(kind == SHEET_SHARE || kind == SHEET_RATIO || kind == SHEET_BAR);
-	next_cell(s, kind)->share = all ? (double)part / all : 0;
+	next_cell(s, kind)->share = all > 0 ? part / all : 0;
 }
 
 void sheet_absent(struct sheet *s)
@@ -129,7 +135,8 @@ static const char *people_text(enum sheet_kind kind, const struct sheet_cell *c,
 		snprintf(text, sizeof(text), "%" PRIu64, c->number);
 		return text;
 	case SHEET_NS:
-		snprintf(text, sizeof(text), "%.3f", c->number / 1e6);
+		snprintf(text, sizeof(text), "%s%.3f", c->number == UINT64_MAX ? ">" : "",
+			 c->number / 1e6);
 		return text;
 	case SHEET_NS_DIFF:
 		snprintf(text, sizeof(text), "%s%.3f", c->diff > 0 ? "+" : "", c->diff / 1e6);

@@ -12,7 +12,8 @@ enum sheet_kind {
 	SHEET_TEXT,
 	SHEET_COUNT,
 	SHEET_ID,	/* a number that identifies something, such as a pid */
-	SHEET_NS,	/* printed for people as milliseconds, for programs as ns */
+	SHEET_NS,	/* printed for people as milliseconds, for programs as ns; UINT64_MAX:
+			   this time or a longer one */
 	SHEET_NS_DIFF,	/* a difference, like SHEET_NS, for people with a sign */
 	SHEET_SHARE,	/* a fraction of 1, printed for people as percent */
 	SHEET_RATIO,	/* a number with a fraction */
@@ -73,7 +74,9 @@ void sheet_type(struct sheet *s, const char *category, const char *name);
 void sheet_number(struct sheet *s, uint64_t number);	/* also for SHEET_ID, SHEET_NS */
 void sheet_diff(struct sheet *s, int64_t diff);
 /* Adds a cell of the kind SHEET_SHARE, SHEET_RATIO or SHEET_BAR. */
-void sheet_share(struct sheet *s, uint64_t part, uint64_t all);
+void sheet_share(struct sheet *s, double part, double all);
+/* Adds a cell of the kind SHEET_NS: @ns, or UINT64_MAX if it is larger. */
+void sheet_sum(struct sheet *s, unsigned __int128 ns);
 /*
  * Adds a cell without a value, of any kind but SHEET_TEXT. It is "-" for people, null in JSON and
  * empty in CSV.

@@ -11,7 +11,7 @@ struct type {
 	const char *provider, *category, *name;
 	struct samples latencies;	/* latencies of complete operations */
 	uint64_t incomplete;
-	uint64_t ns[ANALYSIS_STATES];	/* sum over complete operations */
+	unsigned __int128 ns[ANALYSIS_STATES];	/* sum over complete operations */
 };
 
 /* A struct filled with zeros is valid and empty. */

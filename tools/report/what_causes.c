@@ -7,6 +7,7 @@
 
 #include "blame.h"
 #include "pprof.h"
+#include "samples.h"
 #include "tool.h"
 #include "what.h"
 
@@ -48,7 +49,7 @@ static void fill(struct report *r)
 		const struct blame_row *b = &blame->of[i];
 
 		sheet_row(&r->sheet);
-		sheet_number(&r->sheet, b->ns);
+		sheet_sum(&r->sheet, b->ns);
 		sheet_share(&r->sheet, b->ns, blame->ns);
 		sheet_number(&r->sheet, b->count);
 		sheet_text(&r->sheet, b->type);
@@ -81,7 +82,7 @@ static void print_folded(const struct blame *blame)
 				putchar(';');
 			print_frame(frames[k]);
 		}
-		printf(" %" PRIu64 "\n", blame->of[i].ns);
+		printf(" %" PRIu64 "\n", sum_limited(blame->of[i].ns));
 	}
 }
 

@@ -109,14 +109,15 @@ static void concurrency_row(struct report *r, size_t type, size_t *edge)
 	const uint64_t whole = t->end - t->begin;
 	struct data *d = r->data;
 	struct level l = { .to = t->begin }, max = { 0 };
-	uint64_t ns[3] = { 0 }, sum = 0;
+	uint64_t ns[3] = { 0 };
+	unsigned __int128 sum = 0;
 	const size_t first = *edge;
 
 	while (next_level(d, type, t->end, edge, &l)) {
 		if (l.level > max.level)
 			max = l;
 		ns[l.level < 2 ? l.level : 2] += l.to - l.from;
-		sum += l.level * (l.to - l.from);
+		sum += (unsigned __int128)l.level * (l.to - l.from);
 	}
 	/* Skip edges at the end of the trace. */
 	while (*edge < d->nr && d->edges[*edge].type == type)

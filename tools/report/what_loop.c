@@ -28,7 +28,7 @@ struct loop {
 	uint64_t id;
 	uint64_t pid;
 	char *name;
-	uint64_t idle_ns;
+	unsigned __int128 idle_ns;
 	uint64_t last;		/* end of the last round */
 	struct samples delays;
 };
@@ -128,8 +128,8 @@ static void fill_loops(struct report *r)
 		sheet_text(s, id_text(&id, number));
 		sheet_number(s, l->delays.nr);
 		sheet_share(s, l->delays.sum, l->idle_ns + l->delays.sum);
-		sheet_number(s, l->idle_ns);
-		sheet_number(s, l->delays.sum);
+		sheet_sum(s, l->idle_ns);
+		sheet_sum(s, l->delays.sum);
 		for (size_t p = 0; p < sizeof(percentiles) / sizeof(percentiles[0]); p++)
 			sheet_percentile(s, &l->delays, percentiles[p]);
 		sheet_number(s, end > l->last ? end - l->last : 0);

@@ -334,7 +334,8 @@ static const struct sheet_column regions_columns[] = {
 struct kind {
 	const char *category, *name, *place;
 	struct samples lengths;		/* lengths of complete regions */
-	uint64_t unfinished, total_ns, self_ns;
+	uint64_t unfinished;
+	unsigned __int128 total_ns, self_ns;
 };
 
 /* A struct filled with zeros is valid and empty. */
@@ -416,8 +417,8 @@ static void fill_regions(struct report *r)
 		sheet_text(&r->sheet, k->place);
 		sheet_number(&r->sheet, k->lengths.nr);
 		sheet_number(&r->sheet, k->unfinished);
-		sheet_number(&r->sheet, k->total_ns);
-		sheet_number(&r->sheet, k->self_ns);
+		sheet_sum(&r->sheet, k->total_ns);
+		sheet_sum(&r->sheet, k->self_ns);
 		for (size_t p = 0; p < sizeof(percentiles) / sizeof(percentiles[0]); p++)
 			sheet_percentile(&r->sheet, &k->lengths, percentiles[p]);
 	}

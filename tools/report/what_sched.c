@@ -281,7 +281,7 @@ static void fill_sched(struct report *r)
 		sheet_percentile(s, &t->waits, 50);
 		sheet_percentile(s, &t->waits, 99);
 		sheet_percentile(s, &t->waits, 100);
-		sheet_number(s, t->waits.sum);
+		sheet_sum(s, t->waits.sum);
 		sheet_number(s, t->voluntary);
 		sheet_number(s, t->preempted);
 		sheet_number(s, t->migrations);
@@ -329,7 +329,7 @@ static void fill_occupants(struct report *r)
 {
 	struct waits *w = r->data;
 	struct sheet *s = &r->sheet;
-	uint64_t all = 0;
+	unsigned __int128 all = 0;
 
 	sort_waits(w);
 	for (size_t i = 0; i < w->nr_waiters; i++)
@@ -437,7 +437,7 @@ static void fill_wakeups(struct report *r)
 		sheet_percentile(s, &c->latencies, 50);
 		sheet_percentile(s, &c->latencies, 99);
 		sheet_percentile(s, &c->latencies, 100);
-		sheet_number(s, c->latencies.sum);
+		sheet_sum(s, c->latencies.sum);
 	}
 }
 
