@@ -65,6 +65,25 @@ rows = list(csv.reader(open("out", newline="")))
 sys.exit(len(rows) != 2 or len(rows[0]) != len(rows[1]) or rows[0][0] != "type")'
 end
 
+# on_terminal WIDTH COMMAND...: run it on a terminal with this number of columns
+on_terminal() {
+	python3 -c '
+import fcntl, os, pty, struct, sys, termios
+width = int(sys.argv.pop(1))
+pid, fd = pty.fork()
+if not pid:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("4H", 30, width, 0, 0))
+    os.execvp(sys.argv[1], sys.argv[1:])
+data = b""
+try:
+    while part := os.read(fd, 65536):
+        data += part
+except OSError:
+    pass
+sys.stdout.buffer.write(data.replace(b"\r\n", b"\n"))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))' "$@"
+}
+
 begin "csv_of_hostile_names_is_text"
 check trace python3 -c '
 import struct
@@ -73,18 +92,26 @@ def record(head, *parts):
     body = b"".join(p if isinstance(p, bytes) else struct.pack("<Q", p) for p in parts)
     return struct.pack("<Q", head | (len(body) // 8 + 1) << 4) + body
 
-name = b"a\"b,c\n\x1b[31m\xc2\x9b1m\xff"
+name = b"a\"b,c\n\x1b[31m\xc2\x9b1m\xff\t\rz"
 out = struct.pack("<Q", 0x0016547846040010)
 out += record(1 << 16 | 1 << 20 | 1 << 52, b"p" + 7 * b"\0") + record(1, 10 ** 9)
-out += record(2 | 1 << 16 | 16 << 32, name)
+out += record(2 | 1 << 16 | len(name) << 32, name + -len(name) % 8 * b"\0")
 for kind, ns in (5, 10), (7, 30):
     out += record(4 | kind << 16 | 1 << 32 | 1 << 48, ns, 100, 100, 7)
 open("names.fxt", "wb").write(out)'
 check csv status 1 "$AT" report --csv names.fxt
-check name python3 -c 'import csv, sys
+# has NAME: "out" has one row of the type NAME/NAME
+has() {
+	python3 -c 'import csv, sys
 rows = list(csv.reader(open("out", newline="", encoding="utf-8")))
-name = "a\"b,c\n\ufffd[31m\ufffd1m\ufffd"
-sys.exit(len(rows) != 2 or rows[1][0] != name + "/" + name)'
+name = eval(sys.argv[1])
+sys.exit(sum(row[:1] == [name + "/" + name] for row in rows) != 1)' "$1"
+}
+check "all but malformed UTF-8" has '"a\"b,c\n\x1b[31m\x9b1m\ufffd\t\rz"'
+check "two lines" python3 -c 'import csv
+raise SystemExit(len(list(csv.reader(open("out", newline="", encoding="utf-8")))) != 2)'
+check terminal status 1 on_terminal 80 "$AT" report --csv names.fxt
+check "nothing to obey" has '"a\"b,c\ufffd\ufffd[31m\ufffd1m\ufffd\ufffd\ufffdz"'
 end
 
 begin "diff of a trace with itself is zero"
@@ -202,25 +229,6 @@ end
 begin "pprof_equals_folded"
 recount pprof
 end
-
-# on_terminal WIDTH COMMAND...: run it on a terminal with this number of columns
-on_terminal() {
-	python3 -c '
-import fcntl, os, pty, struct, sys, termios
-width = int(sys.argv.pop(1))
-pid, fd = pty.fork()
-if not pid:
-    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("4H", 30, width, 0, 0))
-    os.execvp(sys.argv[1], sys.argv[1:])
-data = b""
-try:
-    while part := os.read(fd, 65536):
-        data += part
-except OSError:
-    pass
-sys.stdout.buffer.write(data.replace(b"\r\n", b"\n"))
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))' "$@"
-}
 
 # narrow WIDTH: no line of "out" has more columns
 narrow() {

@@ -317,20 +317,20 @@ static void print_json(FILE *f, const struct sheet *s)
 }
 
 /*
- * Doubles quotes. CSV has no escapes, so control characters that a terminal obeys become
- * U+FFFD.
+ * Doubles quotes. CSV has no escapes, so malformed UTF-8 becomes U+FFFD, and so do control
+ * characters on a terminal, which would obey them.
  */
-static void print_character(FILE *f, const char *text, size_t bytes, uint32_t code)
+static void print_character(FILE *f, const char *text, size_t bytes, uint32_t code, bool terminal)
 {
 	if (code == '"')
 		fputc('"', f);
-	if (!bytes || (fxt_is_control(code) && !strchr("\t\r\n", code)))
+	if (!bytes || (terminal && fxt_is_control(code)))
 		fputs("\xef\xbf\xbd", f);
 	else
 		fwrite(text, 1, bytes, f);
 }
 
-static void print_quoted(FILE *f, const char *text)
+static void print_quoted(FILE *f, const char *text, bool terminal)
 {
 	const bool quoted = strpbrk(text, ",\"\r\n");
 	size_t left = strlen(text);
@@ -341,7 +341,7 @@ static void print_quoted(FILE *f, const char *text)
 		uint32_t code;
 		const size_t n = fxt_char(text, left, &code), bytes = n ? n : 1;
 
-		print_character(f, text, n, code);
+		print_character(f, text, n, code, terminal);
 		text += bytes;
 		left -= bytes;
 	}
@@ -351,6 +351,8 @@ static void print_quoted(FILE *f, const char *text)
 
 static void print_csv(FILE *f, const struct sheet *s)
 {
+	const bool terminal = terminal_width(f) != SIZE_MAX;
+
 	for (size_t i = 0; i < s->nr_columns; i++)
 		fprintf(f, "%s%s", i ? "," : "", s->columns[i].key);
 	fputs("\r\n", f);
@@ -360,7 +362,7 @@ static void print_csv(FILE *f, const struct sheet *s)
 		if (i % s->nr_columns)
 			fputc(',', f);
 		if (column->kind == SHEET_TEXT)
-			print_quoted(f, s->cells[i].text);
+			print_quoted(f, s->cells[i].text, terminal);
 		else if (!s->cells[i].absent)
 			print_number(f, column->kind, &s->cells[i]);
 		if ((i + 1) % s->nr_columns == 0)
