@@ -402,6 +402,9 @@ static int open_all(struct top *t)
 		tool_error("cannot take signals: %s", strerror(-err));
 		return TOOL_FAILED;
 	}
+	/* A message about damage would spoil the screen, which says DAMAGED itself. */
+	if (t->batch && t->feed.path)
+		t->live.path = source_name(t);
 	if (feed_open(&t->feed, &t->live))
 		return t->feed.path ? TOOL_USAGE : TOOL_FAILED;
 	err = live_open(&t->live);

@@ -199,9 +199,12 @@ check "no message" [ ! -s err ]
 check trace nested 5000
 check regions report nested.fxt regions
 check "the outer ones" is "4096 0" '"\(.count) \(.unfinished)"'
-check "the others are told" says "904 durations are left out"
+check "the others are told" says "more than 4096 others of their thread were open around them: 904"
 check orphans report nested.fxt orphans
 check "none" [ ! -s out ]
+check trace nested 4097
+check regions report nested.fxt regions
+check "a single one is told" says "more than 4096 others of their thread were open around them: 1"
 end
 
 begin "more_open_operations_of_one_id_are_told"
@@ -216,9 +219,9 @@ for n in range(70):
 open("phases.fxt", "wb").write(out + event(END, 300, 7, "scope"))'
 check report report phases.fxt
 check "all" is "70" .count
-check "how many" says "6 operations had 64 newer ones of the same id open"
+check "how many" says "operations had 64 newer ones of the same id open: 6;"
 check why status 0 "$AT" why phases.fxt
-check "it tells, too" says "6 operations had 64 newer ones of the same id open"
+check "it tells, too" says "operations had 64 newer ones of the same id open: 6;"
 end
 
 begin "entered_time_is_exact_in_a_pool"

@@ -411,10 +411,10 @@ bool source_says_none(const struct source *s, const char *log_text)
 		strcat(list, of[i].option);
 	}
 	if (*list)
-		tool_error("nothing is chosen by %s in %s, which lasts %.6f s and has %" PRIu64 " operations",
+		tool_error("nothing is chosen by %s in %s, which lasts %.6f s and has this number of operations: %s",
 			   list, tool_text(s->path),
 			   t->end > t->begin ? (t->end - t->begin) / 1e9 : 0,
-			   t->complete + t->incomplete);
+			   tool_count(t->complete + t->incomplete));
 	return *list;
 }
 
@@ -423,14 +423,15 @@ void source_limits(const struct source *s)
 	const struct analysis_totals *t = analysis_totals(s->analysis);
 
 	if (t->selection)
-		tool_error("%s has only the records of %" PRIu64 " slow operations, which asynctrace record --slower-than chose; %" PRIu64 " other operations are context and not counted",
-			   tool_text(s->path), t->complete + t->incomplete, t->context);
+		tool_error("%s has only the records of slow operations, which asynctrace record --slower-than chose: %s; other operations are context and not counted: %s",
+			   tool_text(s->path), tool_count(t->complete + t->incomplete),
+			   tool_count(t->context));
 	if (s->scheduled && !t->scheduled && t->complete)
 		tool_error("%s has no scheduling records, so running, runnable and blocked time is unknown; "
 			   "asynctrace record --sched targets records it, ASYNCTRACE_OUT does not", tool_text(s->path));
 	if (t->unkeyed)
-		tool_error("%" PRIu64 " events of the pair have no argument '%s' that is an integer or a text",
-			   t->unkeyed, tool_text(s->key));
+		tool_error("events of the pair have no argument '%s' that is an integer or a text: %s",
+			   tool_text(s->key), tool_count(t->unkeyed));
 	if (t->lost)
 		tool_error("records were dropped or overwritten: %s; the time around them is unknown; if a buffer was too small, use a larger one: record --buffer-size, or ASYNCTRACE_BUFFER_SIZE with ASYNCTRACE_OUT",
 			   tool_count(t->lost));
@@ -438,17 +439,17 @@ void source_limits(const struct source *s)
 		tool_error("records of programs were malformed and left out: %s; the time around them is unknown",
 			   tool_count(t->malformed));
 	if (t->deep)
-		tool_error("%" PRIu64 " durations are left out, because more than %d others of their thread were open around them",
-			   t->deep, ANALYSIS_DEPTH_MAX);
+		tool_error("durations are left out, because more than %d others of their thread were open around them: %s",
+			   ANALYSIS_DEPTH_MAX, tool_count(t->deep));
 	if (t->crowded)
-		tool_error("%" PRIu64 " operations had %d newer ones of the same id open, so threads that worked on them may be missing; give operations that are open at once different ids",
-			   t->crowded, ANALYSIS_SAME_ID_MAX);
+		tool_error("operations had %d newer ones of the same id open: %s; threads that worked on them may be missing; give operations that are open at once different ids",
+			   ANALYSIS_SAME_ID_MAX, tool_count(t->crowded));
 	if (t->cut)
-		tool_error("the beginning of %" PRIu64 " long operations was not kept in memory, so their "
-			   "time there is unknown; use a larger --history", t->cut);
+		tool_error("the beginning of long operations was not kept in memory: %s; their time there is unknown; use a larger --history",
+			   tool_count(t->cut));
 	if (t->late)
-		tool_error("%" PRIu64 " records came too late to be put in order of time, so the answer "
-			   "is partial; %s", t->late,
+		tool_error("records came too late to be put in order of time: %s; the answer is partial; %s",
+			   tool_count(t->late),
 			   source_is_stream(s->path) ?
 			   "write the trace to a file, which can be read twice, or use a larger --window" :
 			   "use a larger --window");

@@ -185,7 +185,6 @@ int feed_open_file(struct feed *f, struct live *l)
 {
 	struct stat st;
 
-	l->path = strcmp(f->path, "-") ? f->path : "standard input";
 	if (strcmp(f->path, "-") ? stat(f->path, &st) : fstat(STDIN_FILENO, &st))
 		return feed_failed(f, -errno);
 	if (!S_ISREG(st.st_mode))

@@ -35,7 +35,7 @@ struct live {
 	struct fxt_table types;		/* by hash of the engine's names; .a: row of the type */
 	size_t window;			/* 0: LIVE_WINDOW */
 	bool is_file;			/* the source can be read again */
-	const char *path;		/* of a file or pipe; NULL: breaches have no message */
+	const char *path;		/* name for messages about breaches; NULL: no messages */
 	bool own_clock;			/* times of the trace are CLOCK_BOOTTIME of this machine */
 	uint64_t begin, newest;		/* times of the records read */
 	uint64_t records;		/* of programs and of the kernel */
