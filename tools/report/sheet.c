@@ -316,15 +316,22 @@ static void print_json(FILE *f, const struct sheet *s)
 	}
 }
 
+/* True if @code is a control character that a cell of a CSV file may have */
+static bool is_white_space(uint32_t code)
+{
+	return code == '\t' || code == '\n' || code == '\r';
+}
+
 /*
- * Doubles quotes. CSV has no escapes, so malformed UTF-8 becomes U+FFFD, and so do control
- * characters on a terminal, which would obey them.
+ * Doubles quotes. CSV has no escapes, so malformed UTF-8 becomes U+FFFD. Control characters do,
+ * too, because a terminal that shows the file would obey them. White space stays, but not if
+ * standard output is a terminal, where it would break the lines.
  */
 static void print_character(FILE *f, const char *text, size_t bytes, uint32_t code, bool terminal)
 {
 	if (code == '"')
 		fputc('"', f);
-	if (!bytes || (terminal && fxt_is_control(code)))
+	if (!bytes || (fxt_is_control(code) && (terminal || !is_white_space(code))))
 		fputs("\xef\xbf\xbd", f);
 	else
 		fwrite(text, 1, bytes, f);
