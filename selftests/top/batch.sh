@@ -11,14 +11,14 @@ AT=$1 FEEDER=$2 TRACES=$3 HELLO=$4
 scratch
 trap 'rm -rf "$work"' EXIT
 
-# same_as_report FILE: top prints the same numbers of each type as report, and 0 for numbers that do
-# not exist, because no operation of the type has ended.
+# same_as_report FILE: top prints the same numbers of each type as report. Numbers of a type without
+# an ended operation do not exist: they are null in both.
 same_as_report() {
 	"$AT" report --json "$1" >report 2>err
-	jq -r '[.type, .provider, .count, .incomplete, .max_ns, .running, .runnable, .blocked, .queued, .unknown] | map(. // 0) | @tsv' \
+	jq -r '[.type, .provider, .count, .incomplete, .max_ns, .running, .runnable, .blocked, .queued, .unknown] | map(. // "null") | @tsv' \
 		<report | sort >want
 	"$AT" top --batch --json "$1" >out 2>err
-	jq -r '.types[] | [.type, .provider, .count, .open, .max_ns, .running, .runnable, .blocked, .queued, .unknown] | @tsv' \
+	jq -r '.types[] | [.type, .provider, .count, .open, .max_ns, .running, .runnable, .blocked, .queued, .unknown] | map(. // "null") | @tsv' \
 		<out | sort >got
 	cmp want got || { diff want got >>err; false; }
 }

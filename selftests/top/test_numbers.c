@@ -113,6 +113,25 @@ static void recent_has_the_last_ten_seconds(void **state)
 	tally_free(&m);
 }
 
+static void sums_of_huge_times_do_not_wrap(void **state)
+{
+	struct sums *sum = calloc(1, sizeof(*sum));
+	const uint64_t huge = UINT64_MAX / 2;
+	struct tally m = { 0 };
+
+	for (int i = 0; i < 3; i++)
+		add(&m, "op", UINT64_MAX - 5, huge);
+	tally_recent(&m, m.of[0], sum);
+	for (int i = 0; i < 2; i++) {
+		const struct sums *s = i ? sum : &m.of[0]->all;
+
+		assert_true(s->sum_ns == 3.0 * huge);
+		assert_true(s->ns[ANALYSIS_RUNNING] == s->sum_ns);
+	}
+	free(sum);
+	tally_free(&m);
+}
+
 static void operation_of_long_ago_is_not_recent(void **state)
 {
 	struct tally m = { 0 };
@@ -330,6 +349,7 @@ int main(void)
 		cmocka_unit_test(small_latencies_are_exact),
 		cmocka_unit_test(merged_buckets_have_all),
 		cmocka_unit_test(recent_has_the_last_ten_seconds),
+		cmocka_unit_test(sums_of_huge_times_do_not_wrap),
 		cmocka_unit_test(operation_of_long_ago_is_not_recent),
 		cmocka_unit_test(types_beyond_the_limit_share_a_row),
 		cmocka_unit_test(type_without_memory_can_be_made_later),

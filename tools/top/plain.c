@@ -73,12 +73,22 @@ static void json_type(FILE *f, const struct top_type *t)
 	fxt_print_json_member(f, "provider", t->provider);
 }
 
+/* Latencies and shares of no operation are null. */
 static void json_numbers(FILE *f, const struct numbers *n)
 {
-	fprintf(f, "\"count\":%" PRIu64 ",\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64
-		",\"max_ns\":%" PRIu64, n->count, n->p50, n->p99, n->max);
-	for (int i = 0; i < ANALYSIS_STATES; i++)
-		fprintf(f, ",\"%s\":%.6f", analysis_state_name(i), view_share(n, i));
+	fprintf(f, "\"count\":%" PRIu64, n->count);
+	if (n->count)
+		fprintf(f, ",\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64,
+			n->p50, n->p99, n->max);
+	else
+		fputs(",\"p50_ns\":null,\"p99_ns\":null,\"max_ns\":null", f);
+	for (int i = 0; i < ANALYSIS_STATES; i++) {
+		fprintf(f, ",\"%s\":", analysis_state_name(i));
+		if (n->sum_ns)
+			fprintf(f, "%.6f", view_share(n, i));
+		else
+			fputs("null", f);
+	}
 }
 
 static void json_types(FILE *f, const struct view *v)

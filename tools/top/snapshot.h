@@ -8,7 +8,7 @@
 
 struct numbers {
 	uint64_t count, p50, p99, max;		/* in ns, except .count */
-	uint64_t ns[ANALYSIS_STATES], sum_ns;
+	double ns[ANALYSIS_STATES], sum_ns;
 };
 
 struct type_row {

@@ -21,7 +21,8 @@
 /* Complete operations of one type */
 struct sums {
 	struct buckets latencies;
-	uint64_t ns[ANALYSIS_STATES], sum_ns;
+	double ns[ANALYSIS_STATES], sum_ns;	/* a trace may have times whose sum
+						   exceeds 64 bits */
 };
 
 struct top_type {

@@ -34,7 +34,7 @@ const struct numbers *view_numbers(const struct view *v, const struct type_row *
 
 double view_share(const struct numbers *n, enum analysis_state state)
 {
-	return n->sum_ns ? (double)n->ns[state] / n->sum_ns : 0;
+	return n->sum_ns ? n->ns[state] / n->sum_ns : 0;
 }
 
 static bool is_wanted(const struct view *v, const struct top_type *t)
