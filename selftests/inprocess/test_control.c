@@ -46,6 +46,72 @@ static void another_abi_is_refused_with_both_versions(void **state)
 	at_ctl_close(NULL);
 }
 
+static int no_provider(const struct at_provider_info *p, void *arg)
+{
+	(void)p;
+	(void)arg;
+	fail_msg("a provider was invented");
+	return 0;
+}
+
+/* Checks that a request failed with the error of at_ctl_open(), and its message. */
+static void refused(struct at_ctl *ctl, int got, int err, const char *text)
+{
+	assert_int_equal(got, err);
+	if (!strstr(at_ctl_error(ctl), text))
+		fail_msg("'%s' does not say '%s'", at_ctl_error(ctl), text);
+}
+
+/* Makes each kind of request on a connection that could not be opened. None must be sent. */
+static void refuse_all(struct at_ctl *ctl, int err, const char *text)
+{
+	struct at_session_options o = { .size = sizeof(o), .name = "one" };
+	struct at_info old = { 0 }, info = { .size = sizeof(info) };
+	uint32_t id;
+
+	kernel.no_family = false;
+	memset(kernel.sent, 0, sizeof(kernel.sent));
+	assert_int_equal(at_info(ctl, &old), -EINVAL);
+	refused(ctl, at_info(ctl, &info), err, text);
+	refused(ctl, at_for_each_provider(ctl, no_provider, NULL), err, text);
+	refused(ctl, at_for_each_category(ctl, NULL, NULL), err, text);
+	refused(ctl, at_for_each_ring(ctl, SESSION, NULL, NULL), err, text);
+	refused(ctl, at_for_each_session(ctl, NULL, NULL), err, text);
+	refused(ctl, at_session_get(ctl, SESSION, NULL, NULL), err, text);
+	refused(ctl, at_session_create(ctl, &o, &id), err, text);
+	refused(ctl, at_session_init(ctl, SESSION), err, text);
+	refused(ctl, at_session_start(ctl, SESSION, NULL), err, text);
+	refused(ctl, at_session_update(ctl, SESSION, 0, NULL), err, text);
+	refused(ctl, at_session_stop(ctl, SESSION), err, text);
+	refused(ctl, at_session_destroy(ctl, SESSION), err, text);
+	refused(ctl, at_session_open_stream(ctl, SESSION), err, text);
+	refused(ctl, at_session_open_snapshot(ctl, SESSION), err, text);
+	assert_int_equal(((const struct nlmsghdr *)kernel.sent)->nlmsg_len, 0);
+}
+
+static void unopened_connection_sends_no_request(void **state)
+{
+	struct at_notification n = { .size = sizeof(n) };
+	struct at_notifications *events;
+	struct at_ctl *ctl;
+
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.no_family = true;
+	assert_int_equal(at_ctl_open(&ctl), -ENOENT);
+	refuse_all(ctl, -ENOENT, "not loaded");
+	at_ctl_close(ctl);
+	kernel.abi = 4711;
+	assert_int_equal(at_ctl_open(&ctl), -EPROTO);
+	refuse_all(ctl, -EPROTO, "4711");
+	at_ctl_close(ctl);
+	kernel.no_family = true;
+	assert_int_equal(at_notifications_open(&events, 9, SESSION), -ENOENT);
+	assert_int_equal(at_notifications_next(events, &n), -ENOENT);
+	assert_non_null(strstr(at_notifications_error(events), "not loaded"));
+	at_notifications_close(events);
+}
+
 static void info_is_what_the_module_says(void **state)
 {
 	struct at_info info = { .size = sizeof(info) };
@@ -503,6 +569,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(missing_module_is_reported_with_remedy),
 		cmocka_unit_test(another_abi_is_refused_with_both_versions),
+		cmocka_unit_test(unopened_connection_sends_no_request),
 		cmocka_unit_test(info_is_what_the_module_says),
 		cmocka_unit_test(new_session_request_has_all_options),
 		cmocka_unit_test(patterns_above_a_message_are_refused),

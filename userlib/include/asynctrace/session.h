@@ -64,7 +64,8 @@ struct at_ctl;
  * @ctl: out: the connection
  *
  * After an error other than -ENOMEM, *@ctl is a connection, too, so that at_ctl_error() can
- * explain the error. Close it in any case.
+ * explain the error. Each request on it fails with the same error and message, also if the module
+ * is loaded later. Close it in any case.
  *
  * Return: 0; -ENOENT: the module is not loaded; -EPROTO: the module has another
  * ASYNCTRACE_ABI_VERSION.

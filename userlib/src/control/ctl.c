@@ -8,6 +8,15 @@
 
 #include "ctl.h"
 
+/*
+ * Returns the error of at_ctl_open(), with its message, or 0. A connection without the family of
+ * the module must send no request: the kernel would give it to another family.
+ */
+int at_ctl_check(struct at_ctl *ctl)
+{
+	return ctl->refusal ? at_ctl_fail(ctl, ctl->refusal, "%s", ctl->refused) : 0;
+}
+
 /* Begins a request in the connection's buffer. */
 struct nlmsghdr *at_ctl_request(struct at_ctl *ctl, uint8_t cmd, uint16_t flags)
 {
@@ -25,6 +34,10 @@ struct nlmsghdr *at_ctl_request(struct at_ctl *ctl, uint8_t cmd, uint16_t flags)
 /* Sends a request of at_ctl_request(). */
 int at_ctl_send(struct at_ctl *ctl, struct nlmsghdr *nlh)
 {
+	const int err = at_ctl_check(ctl);
+
+	if (err)
+		return err;
 	nlh->nlmsg_seq = ++ctl->seq;
 	while (mnl_socket_sendto(ctl->socket, nlh, nlh->nlmsg_len) < 0)
 		if (errno != EINTR)
@@ -144,14 +157,10 @@ static int at_check_abi(struct at_ctl *ctl)
 			   info.abi, ASYNCTRACE_ABI_VERSION);
 }
 
-int at_ctl_open(struct at_ctl **out)
+static int at_connect(struct at_ctl *ctl)
 {
-	struct at_ctl *ctl = calloc(1, sizeof(*ctl));
 	int err, one = 1;
 
-	*out = ctl;
-	if (!ctl)
-		return -ENOMEM;
 	ctl->socket = mnl_socket_open2(NETLINK_GENERIC, SOCK_CLOEXEC);
 	if (!ctl->socket || mnl_socket_bind(ctl->socket, 0, MNL_SOCKET_AUTOPID))
 		return at_ctl_fail(ctl, -errno, "cannot open a netlink socket: %s", strerror(errno));
@@ -161,6 +170,18 @@ int at_ctl_open(struct at_ctl **out)
 	mnl_socket_setsockopt(ctl->socket, NETLINK_CAP_ACK, &one, sizeof(one));
 	err = at_find_family(ctl);
 	return err ? err : at_check_abi(ctl);
+}
+
+int at_ctl_open(struct at_ctl **out)
+{
+	struct at_ctl *ctl = calloc(1, sizeof(*ctl));
+
+	*out = ctl;
+	if (!ctl)
+		return -ENOMEM;
+	ctl->refusal = at_connect(ctl);
+	memcpy(ctl->refused, ctl->error, sizeof(ctl->refused));
+	return ctl->refusal;
 }
 
 void at_ctl_close(struct at_ctl *ctl)

@@ -28,6 +28,8 @@ struct at_ctl {
 	uint16_t family;
 	size_t nr_ended;
 	uint32_t *ended;	/* sessions that this connection has terminated */
+	int refusal;		/* error of at_ctl_open(), which each request returns; 0: none */
+	char refused[512];	/* its message */
 	char error[512];
 	char request[AT_MESSAGE_MAX] __attribute__((aligned(8)));
 	char answer[AT_MESSAGE_MAX] __attribute__((aligned(8)));
@@ -37,6 +39,7 @@ struct at_ctl {
 typedef int (*at_answer_fn)(const struct nlmsghdr *nlh, void *arg);
 
 /* ctl.c */
+int at_ctl_check(struct at_ctl *ctl);
 struct nlmsghdr *at_ctl_request(struct at_ctl *ctl, uint8_t cmd, uint16_t flags);
 int at_ctl_send(struct at_ctl *ctl, struct nlmsghdr *nlh);
 int at_ctl_receive(struct at_ctl *ctl, const struct nlmsghdr *nlh, at_answer_fn fn, void *arg);

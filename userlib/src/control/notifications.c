@@ -127,9 +127,14 @@ int at_notifications_next(struct at_notifications *ev, struct at_notification *t
 {
 	const struct nlmsghdr *nlh = (const void *)ev->ctl->answer;
 
+	int err;
+
 	ev->ctl->error[0] = '\0';
 	if (to->size < sizeof(*to))
 		return at_ctl_fail(ev->ctl, -EINVAL, "struct at_notification is older than the library");
+	err = at_ctl_check(ev->ctl);
+	if (err)
+		return err;
 	for (;;) {
 		ssize_t got = at_next_message(ev);
 

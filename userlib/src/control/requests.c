@@ -170,6 +170,9 @@ static int at_consume(struct at_ctl *ctl, uint32_t id, uint32_t flags)
 	int err, fd;
 
 	ctl->error[0] = '\0';
+	err = at_ctl_check(ctl);
+	if (err)
+		return err;
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return at_ctl_fail(ctl, -errno, "cannot open %s: %s%s", path, strerror(errno),
