@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -172,6 +173,65 @@ static void closed_descriptor(void)
 	close(fd);
 	close(other);
 	done("stop_replaced_descriptor_is_not_written");
+}
+
+/* Returns a new file of this directory, which gets the inode of the last one that is gone. */
+static int unnamed_file(void)
+{
+	return open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+static void reused_inode(void)
+{
+	struct at_trace_result r = { .size = sizeof(r) };
+	int fd = unnamed_file();
+	struct stat st;
+
+	if (fd < 0) {
+		skip("stop_reused_inode_is_not_written", "no O_TMPFILE here");
+		return;
+	}
+	check(!at_trace_start(fd, NULL));
+	event();
+	close(fd);
+	check(unnamed_file() == fd);
+	check(at_trace_stop(&r) == -EBADF && r.delivered == 1);
+	check(!fstat(fd, &st) && !st.st_size, "%d bytes", (int)st.st_size);
+	close(fd);
+	done("stop_reused_inode_is_not_written");
+}
+
+/* Closes the library's duplicate, whose number is at least 512, as closefrom(3) does. */
+static void closed_duplicate(void)
+{
+	struct at_trace_result r = { .size = sizeof(r) };
+	int fd = memory();
+
+	check(!at_trace_start(fd, NULL));
+	event();
+	check(fcntl(512, F_GETFD) >= 0);
+	check(!syscall(SYS_close_range, 512, ~0u, 0));
+	event();
+	check(!at_trace_stop(&r) && r.delivered == 2);
+	check(fcntl(512, F_GETFD) < 0, "a duplicate is left");
+	close(fd);
+	done("trace_goes_on_after_closefrom");
+}
+
+static void no_descriptor_left(void)
+{
+	struct rlimit old, rl;
+	int fd = memory();
+
+	check(!getrlimit(RLIMIT_NOFILE, &old));
+	rl = old;
+	rl.rlim_cur = fd + 1;
+	check(!setrlimit(RLIMIT_NOFILE, &rl));
+	check(at_trace_start(fd, NULL) == -EMFILE);
+	check(!setrlimit(RLIMIT_NOFILE, &old));
+	check(!in_child(starts, fd), "the lock was released");
+	close(fd);
+	done("start_without_free_descriptor_fails");
 }
 
 static void wrong_categories(void)
@@ -419,6 +479,9 @@ int main(void)
 {
 	shared_descriptors();
 	closed_descriptor();
+	reused_inode();
+	closed_duplicate();
+	no_descriptor_left();
 	wrong_categories();
 	cancellation();
 	signals();

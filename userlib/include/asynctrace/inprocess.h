@@ -61,11 +61,13 @@ struct at_trace_options {
 
 /*
  * at_trace_start - start a trace
- * @fd: descriptor to write to. It remains the caller's and must stay open until the stop
+ * @fd: descriptor to write to. It remains the caller's and must stay open until the stop. The
+ *	library writes to a duplicate
  * @options: settings; NULL: the defaults
  *
- * Return: 0; -EBUSY: see below; -EBADF: @fd is not open for writing; -EINVAL: an option is wrong;
- * -ENOMEM: no memory for the rings; -EAGAIN: the thread could not be created.
+ * Return: 0; -EBUSY: see below; -EBADF: @fd is not open for writing; -EMFILE: no descriptor is left
+ * for the duplicate; -EINVAL: an option is wrong; -ENOMEM: no memory for the rings; -EAGAIN: the
+ * thread could not be created.
  *
  * -EBUSY has three causes. A trace runs already. Another process, for example a forked child,
  * writes a trace to the same file, pipe or socket. The flight recorder runs and cannot share its

@@ -8,8 +8,9 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * Sets functions that the composer calls before and after each write(2). If @before returns a
- * negative errno, the composer does not write, and reports that error as the error of the write.
+ * Sets functions that the composer calls before and after each write(2). @before returns the
+ * descriptor to write to. If it returns a negative errno, the composer does not write, and reports
+ * that error as the error of the write.
  */
 void at_compose_around_writes(struct at_compose *c, int (*before)(void *arg),
 			      void (*after)(void *arg), void *arg);

@@ -41,10 +41,11 @@ static ssize_t write_some(const struct atc_out *o, const void *buf, size_t len)
 static ssize_t fd_write(void *arg, const void *buf, size_t len)
 {
 	struct atc_out *o = arg;
-	ssize_t n = o->begin_write ? o->begin_write(o->around) : 0;
+	ssize_t n = o->begin_write ? o->begin_write(o->around) : o->fd;
 
-	if (n < 0)
+	if (n < 0 && o->begin_write)
 		return n;
+	o->fd = n;
 	n = write_some(o, buf, len);
 	if (o->end_write)
 		o->end_write(o->around);

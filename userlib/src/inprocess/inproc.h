@@ -37,22 +37,21 @@ void at_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /**
  * struct at_output - the file, pipe or socket that a trace is written to
- * @fd: the descriptor; -1: none
- * @own: the library opened the descriptor, and closes it
+ * @fd: the library's descriptor, which it closes; -1: none
+ * @callers: the caller's descriptor, of which @fd is a duplicate; -1: the library opened the file
  * @made: the library created the file @name
  * @regular: a regular file: a write does not wait for a reader
- * @locked: this process has a record lock on the file
  * @dev: device of the file
- * @ino: inode of the file: the program may close @fd and open another file as @fd
+ * @ino: inode of the file: the program may close a descriptor and open another file in its place.
+ *	While @fd or @callers is open, no other file gets this number
  * @owner: the process that has the lock, after -EBUSY; 0: unknown
  * @name: name of the file, or the last name tried; empty for a descriptor of the caller
  */
 struct at_output {
 	int fd;
-	bool own;
+	int callers;
 	bool made;
 	bool regular;
-	bool locked;
 	dev_t dev;
 	ino_t ino;
 	pid_t owner;
@@ -73,13 +72,13 @@ int at_output_expand(const char *pattern, char *name, size_t size, struct at_out
  */
 int at_output_open(struct at_output *out, const char *name, bool has_pid);
 /*
- * Uses the caller's descriptor. Returns 0; -EBUSY: another process writes a trace there; -EBADF:
- * the descriptor is not open for writing.
+ * Duplicates the caller's descriptor. Returns 0; -EBUSY: another process writes a trace there;
+ * -EBADF: the descriptor is not open for writing; -EMFILE.
  */
 int at_output_adopt(struct at_output *out, int fd);
-/* Returns 0, or -EBADF if the program has closed the descriptor. */
-int at_output_check(const struct at_output *out);
-/* Closes the descriptor if the library opened it. */
+/* Returns the descriptor to write to, or -EBADF if the program has closed its descriptor. */
+int at_output_fd(struct at_output *out);
+/* Closes the library's descriptor. */
 int at_output_close(struct at_output *out);
 /* Like at_output_close(), and removes the file if at_output_open() created it. */
 void at_output_discard(struct at_output *out);

@@ -29,8 +29,8 @@
 /* Clears the descriptor and its flags. Keeps the name and the owner, which messages need. */
 static void forget_file(struct at_output *out)
 {
-	out->fd = -1;
-	out->own = out->made = out->regular = out->locked = false;
+	out->fd = out->callers = -1;
+	out->made = out->regular = false;
 }
 
 /*
@@ -54,10 +54,8 @@ static int lock_file(struct at_output *out, bool *unlocked)
 	out->regular = S_ISREG(st.st_mode);
 	if (S_ISCHR(st.st_mode))
 		return 0;
-	if (!fcntl(out->fd, F_SETLK, &l)) {
-		out->locked = true;
+	if (!fcntl(out->fd, F_SETLK, &l))
 		return 0;
-	}
 	if (errno == EAGAIN || errno == EACCES) {
 		if (!fcntl(out->fd, F_GETLK, &l) && l.l_type != F_UNLCK)
 			out->owner = l.l_pid;
@@ -67,8 +65,22 @@ static int lock_file(struct at_output *out, bool *unlocked)
 	return 0;
 }
 
+static int duplicate(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, AT_FD_MIN);
+
+	/* RLIMIT_NOFILE may be lower than AT_FD_MIN. */
+	return high < 0 && errno == EINVAL ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : high;
+}
+
+/*
+ * Writes go to a duplicate, so that they never reach another file that has got the number @fd
+ * meanwhile. As long as the duplicate is open, the file system does not give the number of its
+ * inode to another file. So comparing device and inode shows whether @fd is still the file.
+ */
 int at_output_adopt(struct at_output *out, int fd)
 {
+	struct flock l = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
 	bool unlocked;
 	int err;
 
@@ -76,8 +88,15 @@ int at_output_adopt(struct at_output *out, int fd)
 	*out->name = '\0';
 	out->fd = fd;
 	err = lock_file(out, &unlocked);
-	if (err)
-		forget_file(out);
+	if (!err) {
+		out->callers = fd;
+		out->fd = duplicate(fd);
+		if (out->fd >= 0)
+			return 0;
+		err = -errno;
+		fcntl(fd, F_SETLK, &l);
+	}
+	forget_file(out);
 	return err;
 }
 
@@ -132,14 +151,6 @@ static int other_name(const char *name, bool has_pid, unsigned int attempt, char
 
 /* --- files that ASYNCTRACE_OUT names -------------------------------------- */
 
-static int duplicate(int fd)
-{
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, AT_FD_MIN);
-
-	/* RLIMIT_NOFILE may be lower than AT_FD_MIN. */
-	return high < 0 && errno == EINVAL ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : high;
-}
-
 /* Takes the result of open(2), a descriptor or -1. Moves the descriptor to a high number. */
 static int own_file(struct at_output *out, int fd)
 {
@@ -152,7 +163,6 @@ static int own_file(struct at_output *out, int fd)
 	if (high >= 0)
 		close(fd);
 	out->fd = high >= 0 ? high : fd;
-	out->own = true;
 	return 0;
 }
 
@@ -239,7 +249,6 @@ int at_output_open(struct at_output *out, const char *name, bool has_pid)
 	strcpy(out->name, name);
 	if (fd >= 0) {
 		out->fd = duplicate(fd);
-		out->own = true;
 		return out->fd < 0 ? -errno : lock_as_it_is(out);
 	}
 	if (!stat(name, &st) && !S_ISREG(st.st_mode)) {
@@ -259,25 +268,34 @@ int at_output_open(struct at_output *out, const char *name, bool has_pid)
 
 /* --- use ------------------------------------------------------------------ */
 
-int at_output_check(const struct at_output *out)
+/* Is @fd the file of the trace? */
+static bool is_file(const struct at_output *out, int fd)
 {
 	struct stat st;
 
-	return !fstat(out->fd, &st) && st.st_dev == out->dev && st.st_ino == out->ino ? 0 :
-	       -EBADF;
+	return !fstat(fd, &st) && st.st_dev == out->dev && st.st_ino == out->ino;
+}
+
+int at_output_fd(struct at_output *out)
+{
+	if (out->callers >= 0 && !is_file(out, out->callers))
+		return -EBADF;
+	if (is_file(out, out->fd))
+		return out->fd;
+	if (out->callers < 0)
+		return -EBADF;
+	/* The program has closed all descriptors that it does not know: see closefrom(3). */
+	out->fd = duplicate(out->callers);
+	return out->fd < 0 ? -errno : out->fd;
 }
 
 int at_output_close(struct at_output *out)
 {
-	struct flock l = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
 	int err = 0;
 
-	if (out->fd >= 0 && !at_output_check(out)) {
-		if (out->own)
-			err = close(out->fd) ? -errno : 0;
-		else if (out->locked)
-			fcntl(out->fd, F_SETLK, &l);
-	}
+	/* This also releases the record lock, if it is the caller's file. */
+	if (out->fd >= 0 && is_file(out, out->fd))
+		err = close(out->fd) ? -errno : 0;
 	out->fd = -1;
 	return err;
 }

@@ -34,11 +34,11 @@ static int to_composer(void *arg, const struct asynctrace_chunk *chunk, const vo
  */
 static int before_write(void *arg)
 {
-	const int err = at_output_check(&trace.out);
+	const int fd = at_output_fd(&trace.out);
 
-	if (!err)
+	if (fd >= 0)
 		at_drain_leave(arg);
-	return err;
+	return fd;
 }
 
 static void after_write(void *arg)
@@ -67,9 +67,7 @@ static void in_child(void)
 	if (!trace.running)
 		return;
 	trace.running = false;
-	if (trace.out.own)
-		at_output_close(&trace.out);
-	trace.out.fd = -1;
+	at_output_close(&trace.out);
 }
 
 static const struct at_fork_handlers fork_handlers = {
@@ -140,7 +138,7 @@ static int start_drain(const struct at_trace_options *o, enum at_start_step *ste
 	if (err)
 		goto fail;
 	/* Write to the file now: another process may use an empty file for its own trace. */
-	if (trace.out.own && trace.out.regular)
+	if (trace.out.callers < 0 && trace.out.regular)
 		at_compose_flush(trace.composer);
 	*step = AT_START_THREAD;
 	err = at_drain_start(&trace.drain);
