@@ -393,6 +393,50 @@ static int bytes_in(int fd)
 	return n;
 }
 
+static int handler_result;
+
+static void write_again(int sig)
+{
+	struct at_flight_result r = { .size = sizeof(r) };
+
+	(void)sig;
+	at_flight_write(pipe_in, &r);
+	check(!r.bytes && !flown_attempted(&r));
+	__atomic_store_n(&handler_result, r.error, __ATOMIC_RELEASE);
+}
+
+/* A handler that waits for the call that it has interrupted would wait for ever. */
+static void interrupted_write(void)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	struct sigaction sa = { .sa_handler = write_again, .sa_flags = SA_RESTART };
+	pthread_t writer;
+	char buf[4096];
+	int pair[2];
+
+	check(!pipe2(pair, O_CLOEXEC));
+	pipe_in = pair[1];
+	check(!sigaction(SIGUSR1, &sa, NULL));
+	check(!start(HOUR, 0));
+	write_many(20000);
+	pthread_create(&writer, NULL, write_to_pipe, NULL);
+	while (!bytes_in(pair[0]))
+		nanosleep(&ms, NULL);
+	pthread_kill(writer, SIGUSR1);
+	while (!__atomic_load_n(&handler_result, __ATOMIC_ACQUIRE))
+		nanosleep(&ms, NULL);
+	check(handler_result == -EDEADLK, "%d", handler_result);
+	while (!__atomic_load_n(&write_result, __ATOMIC_ACQUIRE))
+		check(!bytes_in(pair[0]) || read(pair[0], buf, sizeof(buf)) > 0);
+	pthread_join(writer, NULL);
+	check(write_result == 1, "%d", write_result);
+	write_result = 0;
+	check(!at_flight_stop());
+	close(pair[0]);
+	close(pair[1]);
+	done("write_in_handler_of_a_write_is_a_deadlock");
+}
+
 static void waiting(void)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
@@ -586,6 +630,7 @@ int main(void)
 	age();
 	busy_writers();
 	overtaken();
+	interrupted_write();
 	waiting();
 	forbidden();
 	descriptors();

@@ -28,7 +28,8 @@ static int file;
  */
 static void write_last_second(int sig)
 {
-	while (at_flight_write(file, NULL) == -EBUSY)
+	/* Another thread may be writing. Wait for it, but at most ten seconds. */
+	for (int i = 0; i < 10000 && at_flight_write(file, NULL) == -EBUSY; i++)
 		usleep(1000);
 	/*
 	 * SA_RESETHAND has restored the default action: the signal ends the process with a core

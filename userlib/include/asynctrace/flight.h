@@ -70,7 +70,7 @@ int at_flight_start(uint64_t min_age, uint64_t max_bytes);
  *
  *	attempted = delivered + older + overwritten + dropped + malformed + unwritten
  *
- * After -ESRCH, -EBUSY and -EPERM all counts are 0.
+ * After -ESRCH, -EBUSY, -EDEADLK and -EPERM all counts are 0.
  */
 struct at_flight_result {
 	uint32_t size;
@@ -93,11 +93,12 @@ struct at_flight_result {
  * memory, takes no lock, and raises neither SIGPIPE nor SIGXFSZ. A signal handler needs 16 KiB of
  * stack for it.
  *
- * Return: 0; -ESRCH: the recorder does not run; -EBUSY: another call is writing, possibly in the
- * code that this signal handler has interrupted; -EPERM: the calling thread may not read the
- * counter (PR_SET_TSC); -EINVAL: @result->size is too small. After these errors, nothing is
- * written. -ENOMEM: the memory reserved at the start was too small, and the file lacks records; or
- * the error of write(2), after which a regular file ends with a whole record.
+ * Return: 0; -ESRCH: the recorder does not run; -EBUSY: a call of another thread is writing;
+ * -EDEADLK: this signal handler has interrupted a call of its own thread that is writing; -EPERM:
+ * the calling thread may not read the counter (PR_SET_TSC); -EINVAL: @result->size is too small.
+ * After these errors, nothing is written. -ENOMEM: the memory reserved at the start was too small,
+ * and the file lacks records; or the error of write(2), after which a regular file ends with a
+ * whole record.
  */
 int at_flight_write(int fd, struct at_flight_result *result);
 

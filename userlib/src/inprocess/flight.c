@@ -4,8 +4,8 @@
  *
  * at_flight_write() may run in a signal handler, at any instruction of any thread. So it takes no
  * lock. If it is called several times at once, the first call writes, and the others fail with
- * -EBUSY. at_flight_stop() waits for the call that writes. All memory of at_flight_write() is
- * reserved at the start.
+ * -EBUSY, or with -EDEADLK if their handler has interrupted the first. at_flight_stop() waits for
+ * the call that writes. All memory of at_flight_write() is reserved at the start.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -43,7 +43,7 @@ enum state {
 
 static struct {
 	uint32_t state;		/* changes only under the lock */
-	uint32_t busy;		/* a call is writing */
+	uint32_t writer;	/* thread whose call is writing; 0: none */
 	bool module;		/* a session of the module records */
 	struct at_session session;
 	struct at_window window;
@@ -64,7 +64,7 @@ static void in_child(void)
 	const bool on = flight.state != OFF;
 
 	flight.state = OFF;
-	flight.busy = 0;
+	flight.writer = 0;
 	if (!on)
 		return;
 	/* Do not call free(3): another thread of the parent may have held the lock of malloc(3). */
@@ -228,21 +228,23 @@ static void write_file(int fd, struct at_flight_result *res)
 /* Writes, unless another call is writing. */
 static void write_alone(int fd, struct at_flight_result *res)
 {
-	uint32_t idle = 0;
+	const uint32_t self = syscall(SYS_gettid);
+	uint32_t writer = 0;
 
-	if (!__atomic_compare_exchange_n(&flight.busy, &idle, 1, false, __ATOMIC_SEQ_CST,
+	if (!__atomic_compare_exchange_n(&flight.writer, &writer, self, false, __ATOMIC_SEQ_CST,
 					 __ATOMIC_RELAXED)) {
-		res->error = -EBUSY;
+		/* This thread's own call cannot end before this handler returns. */
+		res->error = writer == self ? -EDEADLK : -EBUSY;
 		return;
 	}
-	/* Pairs with at_flight_stop(): this load sees STOPPING, or at_flight_stop() sees busy. */
+	/* Pairs with at_flight_stop(): this load sees STOPPING, or at_flight_stop() sees writer. */
 	if (__atomic_load_n(&flight.state, __ATOMIC_SEQ_CST) != ON)
 		res->error = -ESRCH;
 	else if (counter_forbidden())
 		res->error = -EPERM;
 	else
 		write_file(fd, res);
-	__atomic_store_n(&flight.busy, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&flight.writer, 0, __ATOMIC_RELEASE);
 }
 
 AT_PUBLIC int at_flight_write(int fd, struct at_flight_result *result)
@@ -271,7 +273,7 @@ static void wait_for_writer(void)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
 
-	while (__atomic_load_n(&flight.busy, __ATOMIC_SEQ_CST))
+	while (__atomic_load_n(&flight.writer, __ATOMIC_SEQ_CST))
 		/* The system call is no cancellation point. */
 		syscall(SYS_nanosleep, &ms, NULL);
 }
