@@ -70,7 +70,8 @@ int at_flight_start(uint64_t min_age, uint64_t max_bytes);
  *
  *	attempted = delivered + older + overwritten + dropped + malformed + unwritten
  *
- * After -ESRCH, -EBUSY, -EDEADLK and -EPERM all counts are 0.
+ * After -ESRCH, -EBUSY, -EDEADLK and -EPERM, and if the module's session cannot be read, all counts
+ * are 0.
  */
 struct at_flight_result {
 	uint32_t size;

@@ -210,13 +210,24 @@ static bool counter_forbidden(void)
 	       at_counter_forbidden();
 }
 
+static ssize_t no_descriptor(void *arg, const void *buf, size_t len)
+{
+	(void)arg;
+	(void)buf;
+	(void)len;
+	return -EBADF;
+}
+
 static void write_file(int fd, struct at_flight_result *res)
 {
-	struct at_compose_options o = { .size = sizeof(o), .fd = fd };
+	/* at_compose_new() refuses a negative descriptor, but the records must be counted. */
+	struct at_compose_options o = {
+		.size = sizeof(o), .fd = fd, .write = fd < 0 ? no_descriptor : NULL,
+	};
 	struct atc_arena *before = atc_arena_use(&flight.arena);
 	struct at_compose *c = at_compose_new(&o);
 
-	res->error = c ? 0 : fd < 0 ? -EBADF : -errno;
+	res->error = c ? 0 : -errno;
 	if (c && flight.module)
 		at_session_write(&flight.session, c, res);
 	else if (c)
