@@ -44,6 +44,20 @@ static void round_of(uint64_t idle, uint64_t active)
 
 /* --- switches ----------------------------------------------------------------------------- */
 
+/* Must run first: the first use of the library in a process registers the process. */
+static void first_round(void)
+{
+	static struct at_loop first = ASYNCTRACE_LOOP_INIT("first");
+
+	at_loop_enable(&first);
+	for (int i = 0; i < 2; i++) {
+		at_loop_poll_begin(&first);
+		at_loop_poll_end(&first);
+	}
+	check(at_loop_delays(&first).count == 1);
+	done("first_round_of_a_process_counts");
+}
+
 static void switches(void)
 {
 	struct at_loop_use use, before;
@@ -300,6 +314,7 @@ static void beside(void)
 
 int main(void)
 {
+	first_round();
 	switches();
 	delays();
 	classes();

@@ -90,7 +90,10 @@ struct at_loop_use {
 	double utilization;
 };
 
-/* Returns the sums over all rounds that were measured from begin to end. */
+/*
+ * Returns the sums over all rounds that were measured from begin to end. Recording of the process
+ * must not have started, stopped or changed its categories meanwhile.
+ */
 struct at_loop_use at_loop_utilization(const struct at_loop *loop);
 /* Returns the sums over the rounds since *then, an earlier result of the same loop. */
 struct at_loop_use at_loop_utilization_since(const struct at_loop *loop,

@@ -137,10 +137,13 @@ static void write_counter(const struct at_loop *loop, uint64_t idle, uint64_t ac
  */
 static bool is_on(struct at_loop *loop, bool *measured, bool *recorded)
 {
-	const uint32_t enabled = get(loop->enabled_), gate = at_gate_load_();
+	const uint32_t enabled = get(loop->enabled_);
+	uint32_t gate;
 
 	*measured = enabled;
 	*recorded = TRACE_CATEGORY_ENABLED(CATEGORY);
+	/* The first use of the library changes the gate, so read the gate afterwards. */
+	gate = at_gate_load_();
 	if (likely((*measured || *recorded) && enabled == loop->under_[0] &&
 		   gate == loop->under_[1]))
 		return true;
