@@ -39,7 +39,8 @@ extern "C" {
 /*
  * at_flight_start - start the flight recorder
  * @min_age: age of the oldest records that a file must have, ns; 0: ASYNCTRACE_FLIGHT_AGE. A file
- *	has few older records. If a session of the module records, @min_age has no effect
+ *	can also have older records: for each CPU, up to a sixteenth of its ring. If a session of
+ *	the module records, @min_age has no effect
  * @max_bytes: limit on the records in a file, bytes, at most 1 TiB; 0: ASYNCTRACE_FLIGHT_BYTES.
  *	If the records of the last @min_age are larger, a file has the latest of them
  *
