@@ -234,6 +234,39 @@ static void no_descriptor_left(void)
 	done("start_without_free_descriptor_fails");
 }
 
+static void *trace_twice(void *fd)
+{
+	const int first = memory();
+
+	pthread_setname_np(pthread_self(), "old name");
+	check(!at_trace_start(first, NULL));
+	event();
+	check(!at_trace_stop(NULL));
+	close(first);
+	pthread_setname_np(pthread_self(), "new name");
+	check(!at_trace_start((intptr_t)fd, NULL));
+	event();
+	return NULL;
+}
+
+/* The thread ends before the trace: at its end, the library could no longer read the name. */
+static void renamed_between_traces(void)
+{
+	const int fd = memory();
+	char file[4096];
+	pthread_t thread;
+	ssize_t n;
+
+	check(!pthread_create(&thread, NULL, trace_twice, (void *)(intptr_t)fd));
+	pthread_join(thread, NULL);
+	check(!at_trace_stop(NULL));
+	n = pread(fd, file, sizeof(file), 0);
+	check(n > 0 && n < (ssize_t)sizeof(file) && memmem(file, n, "new name", 8));
+	check(!memmem(file, n, "old name", 8));
+	close(fd);
+	done("second_trace_has_the_new_name_of_a_thread");
+}
+
 static void wrong_categories(void)
 {
 	struct at_trace_options o = { .size = sizeof(o) };
@@ -482,6 +515,7 @@ int main(void)
 	reused_inode();
 	closed_duplicate();
 	no_descriptor_left();
+	renamed_between_traces();
 	wrong_categories();
 	cancellation();
 	signals();

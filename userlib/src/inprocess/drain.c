@@ -141,7 +141,7 @@ static void emit_strings(struct at_drain *d)
 	d->strings = end;
 }
 
-/* Reads the thread's present name. Returns true if it has changed. */
+/* Reads the thread's present name. Returns false and changes nothing if the thread has ended. */
 static bool refresh_comm(struct asynctrace_thread *t)
 {
 	char path[48], comm[ASYNCTRACE_COMM_LEN + 1] = "", *at;
@@ -161,17 +161,25 @@ static bool refresh_comm(struct asynctrace_thread *t)
 		return false;
 	comm[strcspn(comm, "\n")] = '\0';
 	comm[ASYNCTRACE_COMM_LEN - 1] = '\0';
-	if (!strcmp(comm, t->comm))
-		return false;
 	memcpy(t->comm, comm, sizeof(t->comm));
 	return true;
 }
 
 /*
- * Emits the threads of the slots from @from to @to, and skips slots that are not ready. Returns the
- * last slot before the first that is not ready. @changed_only: only threads with a new name
+ * AT_NAMES_FIRST: the names that the threads had when they got their slots. AT_NAMES_PRESENT: the
+ * present names of threads that live. AT_NAMES_LIVING: the same, without threads that have ended.
  */
-static uint32_t emit_threads(struct at_drain *d, uint32_t from, uint32_t to, bool changed_only)
+enum names {
+	AT_NAMES_FIRST,
+	AT_NAMES_PRESENT,
+	AT_NAMES_LIVING,
+};
+
+/*
+ * Emits the threads of the slots from @from to @to, and skips slots that are not ready. Returns the
+ * last slot before the first that is not ready.
+ */
+static uint32_t emit_threads(struct at_drain *d, uint32_t from, uint32_t to, enum names names)
 {
 	uint32_t whole = from - 1;
 	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_THREADS, .provider = 1 };
@@ -183,7 +191,8 @@ static uint32_t emit_threads(struct at_drain *d, uint32_t from, uint32_t to, boo
 			continue;
 		if (whole == slot - 1)
 			whole = slot;
-		if (changed_only && !refresh_comm(&batch[n]))
+		if (names != AT_NAMES_FIRST && !refresh_comm(&batch[n]) &&
+		    names == AT_NAMES_LIVING)
 			continue;
 		if (++n == AT_THREADS_BATCH) {
 			emit_chunk(d, &c, batch, sizeof(batch));
@@ -233,7 +242,7 @@ static void emit_names(struct at_drain *d, const struct at_extent *x)
 	 * If a slot is not ready, its thread has not written yet. A later round emits the thread.
 	 */
 	if (last != d->threads)
-		d->threads = emit_threads(d, d->threads + 1, last, false);
+		d->threads = emit_threads(d, d->threads + 1, last, AT_NAMES_FIRST);
 }
 
 static void emit_events(struct at_drain *d, const struct at_reader *rd, const struct at_extent *x,
@@ -278,7 +287,7 @@ static void emit_end(struct at_drain *d)
 {
 	emit_names(d, NULL);
 	if (!d->used)
-		emit_threads(d, 1, at_slots_last(), true);
+		emit_threads(d, 1, at_slots_last(), AT_NAMES_LIVING);
 	for (uint32_t i = 0; i <= d->area->shape.nr_rings; i++) {
 		if (d->readers[i].next || at_reader_dropped(&d->readers[i]))
 			emit_events(d, &d->readers[i], NULL, ASYNCTRACE_CHUNK_F_LAST);
@@ -368,6 +377,8 @@ int at_drain_init(struct at_drain *d, struct at_area *area, const char *name, at
 	emit_provider(d);
 	emit_clock(d, ASYNCTRACE_MOMENT_START);
 	emit_process(d);
+	/* Threads of earlier traces may have other names now. */
+	d->threads = emit_threads(d, 1, at_slots_last(), AT_NAMES_PRESENT);
 	return d->error;
 }
 
