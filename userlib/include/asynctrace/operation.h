@@ -133,10 +133,12 @@ void at_operation_end(struct at_operation *operation, const char *category, cons
 /**
  * struct at_entered - a scope: a time in which a thread works on an operation
  *
- * Scopes of a thread nest. If siglongjmp(3) leaves a scope, the end of the enclosing scope ends
- * it, too. A scope must end on the thread on which it began: an end on another thread has no
- * effect. Code that moves a stack to another thread, as coroutines do, must leave the scope
- * before and enter it afterwards.
+ * Scopes of a thread nest: they must end in the reverse order of their begins. If siglongjmp(3)
+ * leaves a scope, the end of the enclosing scope ends it, too. A scope must end on the thread on
+ * which it began: an end on another thread has no effect. Code that suspends a function and resumes
+ * it later, as coroutines do, must leave the function's scope before and enter it again
+ * afterwards, also on the same thread. See at_operation_enter(3) for scopes that end in another
+ * order.
  *
  * For a siglongjmp() to a place outside of all scopes: call at_operation_here() at that place
  * before, and at_operation_leave() with its result after the jump. This ends the scopes that were
