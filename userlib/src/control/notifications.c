@@ -126,7 +126,6 @@ static void at_parse_notification(const struct nlmsghdr *nlh, struct at_notifica
 int at_notifications_next(struct at_notifications *ev, struct at_notification *to)
 {
 	const struct nlmsghdr *nlh = (const void *)ev->ctl->answer;
-
 	int err;
 
 	ev->ctl->error[0] = '\0';
