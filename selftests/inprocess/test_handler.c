@@ -185,8 +185,8 @@ static void on_timer(int sig)
 		failures++;
 	err = at_flight_write(file, &r);
 	flights += !err;
-	busy += err == -EBUSY;
-	failures += err && err != -EBUSY;
+	busy += err == -EDEADLK;
+	failures += err && err != -EDEADLK;
 	failures += errno != saved || r.malformed || r.unwritten;
 	if (!err)
 		delivered = r.delivered;
