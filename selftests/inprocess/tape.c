@@ -261,6 +261,7 @@ void tape_roll(struct tape *t)
 {
 	if (at_drain_start(&t->drain))
 		exit(2);
+	at_drain_go(&t->drain);
 }
 
 static uint64_t sum_of_lines(const struct tape *t)

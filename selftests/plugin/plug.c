@@ -1,6 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A plug-in that traces; it contains the static library or is linked with the shared one */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <asynctrace/inprocess.h>
 #include <asynctrace/trace.h>
+
+/*
+ * Traces before the constructor of the plug-in's library has run. The empty file PLUG_FILE must
+ * stay empty if no trace starts.
+ */
+__attribute__((constructor(101))) static void plug_loaded(void)
+{
+	const char *file = getenv("PLUG_FILE");
+	int fd;
+
+	TRACE_INSTANT("plugin", "loaded", TRACE_SCOPE_THREAD);
+	if (!file)
+		return;
+	fd = open(file, O_WRONLY | O_CREAT, 0600);
+	if (fd >= 0 && at_trace_start(fd, NULL) == 0)
+		abort();
+	close(fd);
+}
 
 void plug_write(unsigned int records);
 

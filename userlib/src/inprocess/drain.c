@@ -473,6 +473,8 @@ static void *drain_thread(void *arg)
 	while (!d->stop) {
 		until = from_now(ms);
 		pthread_cond_timedwait(&d->wake, &d->lock, &until);
+		if (!d->going)
+			continue;
 		pthread_mutex_unlock(&d->lock);
 		at_drain_enter(d);
 		at_drain_round(d, false);
@@ -547,6 +549,13 @@ int at_drain_start(struct at_drain *d)
 	if (!err)
 		pthread_setname_np(d->thread, "asynctrace");
 	return -err;
+}
+
+void at_drain_go(struct at_drain *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->going = true;
+	pthread_mutex_unlock(&d->lock);
 }
 
 void at_drain_stop(struct at_drain *d)

@@ -329,6 +329,7 @@ struct at_drain {
 	pthread_mutex_t lock;	/* protects the members below */
 	pthread_cond_t wake;
 	pthread_cond_t paused;
+	bool going;
 	bool stop;
 	enum at_share share;
 	bool pause;		/* a fork() is about to happen */
@@ -366,7 +367,9 @@ int at_drain_live(struct at_drain *d);
  * waits too long in write(2).
  */
 int at_drain_share(struct at_drain *d);
-int at_drain_start(struct at_drain *d);	/* creates the thread */
+/* Creates the thread. It reads and writes nothing before at_drain_go(). */
+int at_drain_start(struct at_drain *d);
+void at_drain_go(struct at_drain *d);
 void at_drain_stop(struct at_drain *d);	/* joins the thread */
 /* Between these two calls, the thread holds no lock of malloc() or the C library. */
 void at_drain_pause(struct at_drain *d);

@@ -146,8 +146,10 @@ static int start_drain(const struct at_trace_options *o, enum at_start_step *ste
 		goto fail;
 	*step = AT_START_MEMORY;
 	err = at_rings_show();
-	if (!err)
+	if (!err) {
+		at_drain_go(&trace.drain);
 		return 0;
+	}
 	at_drain_stop(&trace.drain);
 fail:
 	at_drain_free(&trace.drain);

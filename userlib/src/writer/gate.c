@@ -25,21 +25,29 @@ AT_PUBLIC union at_gate_ at_gate_ __attribute__((aligned(TRACE_GATE_SIZE_))) = {
  */
 static bool shown;
 
-/* This copy of the library uses the gate of another copy: see load.c. */
-static bool mixed;
-
 extern union at_gate_ at_gate_own __attribute__((alias("at_gate_"), visibility("hidden")));
+
+/*
+ * The gate of the copy that exports this variable. Another copy of the library in the process can
+ * override the variable, like at_gate_, but not the functions of a plug-in that is linked with
+ * -Bsymbolic-functions. Must not be in a header: a copy relocation of at_gate_ into a program that
+ * uses the shared library must not move this variable, too.
+ */
+AT_PUBLIC const void *const at_copy_ = &at_gate_own;
 
 _Static_assert(sizeof(at_gate_) == TRACE_GATE_SIZE_, "the gate's page is its own");
 
+/*
+ * Must be right before the library's constructor has run, because the constructors of a plug-in may
+ * trace, too. The compiler must not know which variable this is, because it knows the value of its
+ * own.
+ */
 bool at_library_mixed(void)
 {
-	return mixed;
-}
+	const void *const *copy = &at_copy_;
 
-void at_library_set_mixed(void)
-{
-	mixed = true;
+	__asm__("" : "+r"(copy));
+	return *copy != &at_gate_own;
 }
 
 int at_gate_prepare(void)

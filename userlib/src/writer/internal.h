@@ -176,10 +176,10 @@ int at_gate_reset(uint32_t value);
 
 /*
  * Returns true if the dynamic linker gave this copy of the library the gate of another copy, but
- * not its functions. Then this copy records nothing.
+ * not its functions. A plug-in has such a copy if it is linked with -Bsymbolic-functions and the
+ * program exports its symbols. This copy records nothing.
  */
 bool at_library_mixed(void);
-void at_library_set_mixed(void);
 
 /* --- load.c -------------------------------------------------------------- */
 

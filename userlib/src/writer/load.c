@@ -80,18 +80,6 @@ static bool replaced(void)
 }
 
 /*
- * Does this copy use the gate of another object, but its own functions? A plug-in does so if it is
- * linked with -Bsymbolic-functions and the program exports its symbols. Returns false if a copy
- * relocation has moved the shared library's gate into the program: then the program calls the
- * shared library's functions, too.
- */
-static bool find_mixed(void)
-{
-	return chosen(&at_gate_) != &at_gate_own && dlsym &&
-	       dlsym(RTLD_DEFAULT, "at_loaded_") != (void *)own_loaded;
-}
-
-/*
  * Keeps the plug-in that contains the library loaded until the process ends. The kernel remembers
  * the last critical section of each thread and reads its descriptor, even after dlclose(3). If
  * the descriptor is unmapped, the thread gets SIGSEGV. Returns false if dlopen() fails.
@@ -120,11 +108,8 @@ void at_library_loaded(void)
 {
 	if (replaced())
 		return;
-	if (find_mixed()) {
-		at_library_set_mixed();
-		at_backend_why(ASYNCTRACE_REASON_MIXED, 0);
+	if (at_library_mixed())
 		return;
-	}
 	if (!stay_loaded()) {
 		at_gate_reset(ASYNCTRACE_GATE_OFF);
 		return;

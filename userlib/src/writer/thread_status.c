@@ -12,6 +12,11 @@ AT_PUBLIC int at_status(struct at_status_info *status)
 
 	if (!status || status->size < sizeof(st.size))
 		return -EINVAL;
+	/* The gate is that of another copy: it says nothing about this copy. */
+	if (at_library_mixed()) {
+		st.reason = ASYNCTRACE_REASON_MIXED;
+		goto out;
+	}
 	st.reason = at_backend_reason(&st.error);
 	if (gate == ASYNCTRACE_GATE_ATTACH && st.reason == ASYNCTRACE_REASON_UNREGISTERED &&
 	    at_backend_held())
@@ -35,6 +40,7 @@ AT_PUBLIC int at_status(struct at_status_info *status)
 	 */
 	if (st.path == ASYNCTRACE_PATH_NONE && st.reason == ASYNCTRACE_REASON_OK)
 		st.reason = ASYNCTRACE_REASON_NOT_RECORDED;
+out:
 	for (uint32_t i = sizeof(st.size); i < sizeof(st) && i < status->size; i++)
 		((char *)status)[i] = ((char *)&st)[i];
 	return 0;
