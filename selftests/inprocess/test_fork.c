@@ -281,6 +281,42 @@ static void status_after_stop(void)
 	done("at_status_without_session_is_not_fast_path");
 }
 
+/*
+ * at_ticks() returns 0 if the prctl(2) came before the thread's first record in the trace and, if
+ * not @earlier, before its first at_ticks().
+ */
+static void *ticks_forbidden(void *arg)
+{
+	struct at_trace_result r = { .size = sizeof(r) };
+	const bool earlier = arg;
+	const int fd = memory();
+	intptr_t bad;
+
+	bad = earlier && !at_ticks();
+	bad |= (at_trace_start(fd, NULL) != 0) << 1;
+	prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+	if (earlier)
+		event(1);
+	bad |= (at_control()->clock == ASYNCTRACE_CLOCK_COUNTER && at_ticks()) << 2;
+	prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
+	bad |= (at_trace_stop(&r) || r.delivered + r.dropped != earlier) << 3;
+	return (void *)bad;
+}
+
+static void check_ticks(intptr_t earlier)
+{
+	const pid_t pid = fork();
+	pthread_t fresh;
+	void *bad;
+
+	if (!pid) {
+		pthread_create(&fresh, NULL, ticks_forbidden, (void *)earlier);
+		pthread_join(fresh, &bad);
+		_exit((intptr_t)bad);
+	}
+	check(!child_status(pid), "%d", (int)earlier);
+}
+
 static void forbidden(void)
 {
 	struct at_status_info st = { .size = sizeof(st) };
@@ -335,6 +371,8 @@ static void forbidden(void)
 		_exit(bad);
 	}
 	check(!child_status(pid));
+	check_ticks(false);
+	check_ticks(true);
 	close(fd);
 	done("forbidden_counter_raises_no_signal");
 }

@@ -227,7 +227,9 @@ typedef uint64_t trace_ticks_t;
  *
  * Ticks may be compared only within one trace.
  *
- * Return: ticks; 0: this thread may not read the clock (PR_SET_TSC).
+ * Return: ticks; 0: this thread may not read the clock, because it called prctl(PR_SET_TSC) before
+ * its first at_ticks() and its first record. A later prctl(PR_SET_TSC) must not forbid the clock:
+ * the thread would get SIGSEGV. See TRACE_VTHREAD_DURATION_BEGIN(3).
  */
 trace_ticks_t at_ticks(void);
 

@@ -82,7 +82,7 @@ bool at_beside_learn(const char *category, uint32_t gate, int *mode)
 static void learn_slot(uint32_t epoch)
 {
 	const int saved = errno;
-	const bool forbidden = at_counter_forbidden();
+	const bool forbidden = at_counter_learn();
 	uint64_t *cell, signals;
 	int slot = at_module_slot(&cell);
 

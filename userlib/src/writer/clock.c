@@ -9,6 +9,9 @@
 #include "rseq.h"
 #include "sys.h"
 
+/* 1 + the last answer of at_counter_learn() in this thread; 0: none yet */
+static __thread unsigned char known __attribute__((tls_model("initial-exec")));
+
 /* On arm64, kernels before 6.12 fail with EINVAL: they cannot forbid the counter. */
 bool at_counter_forbidden(void)
 {
@@ -19,6 +22,17 @@ bool at_counter_forbidden(void)
 		mode = PR_TSC_ENABLE;
 	errno = saved;
 	return mode == PR_TSC_SIGSEGV;
+}
+
+bool at_counter_learn(void)
+{
+	known = 1 + at_counter_forbidden();
+	return known == 2;
+}
+
+bool at_counter_known_forbidden(void)
+{
+	return known ? known == 2 : at_counter_learn();
 }
 
 uint64_t at_clock(uint64_t boottime_offset, uint32_t clock)

@@ -337,6 +337,13 @@ bool at_thread_learn(uint32_t gate);
  * is a system call. A signal handler may call the function; it keeps errno.
  */
 bool at_counter_forbidden(void);
+/* Like at_counter_forbidden(), and remembers the answer for at_counter_known_forbidden(). */
+bool at_counter_learn(void);
+/*
+ * Returns the last answer of at_counter_learn() in this thread, and calls it if there is none. If
+ * the thread has called prctl(2) since, the answer is out of date.
+ */
+bool at_counter_known_forbidden(void);
 /* Reads the run's clock. Must not be called if the thread's path is NONE. */
 uint64_t at_clock(uint64_t boottime_offset, uint32_t clock);
 

@@ -19,7 +19,7 @@
 static bool learn_slot(uint32_t epoch, uint32_t gate)
 {
 	struct at_thread *t = &at_thread;
-	const bool forbidden = at_counter_forbidden();
+	const bool forbidden = at_counter_learn();
 	const bool inprocess = at_backend() == ASYNCTRACE_BACKEND_INPROCESS;
 	uint64_t *cell = NULL;
 	int slot = inprocess ? at_inproc_slot() : at_module_slot(&cell);

@@ -5,17 +5,6 @@
 #include "beside.h"
 #include "rseq.h"
 
-/* Caches the answer for each thread, because PR_GET_TSC is a system call. */
-static bool counter_known_forbidden(void)
-{
-	/* 0: not asked yet; otherwise 1 + the answer */
-	static __thread unsigned char known __attribute__((tls_model("initial-exec")));
-
-	if (!known)
-		known = 1 + at_counter_forbidden();
-	return known == 2;
-}
-
 AT_PUBLIC uint64_t at_ticks_(uint32_t gate)
 {
 	const volatile struct asynctrace_control *c = at_control();
@@ -53,7 +42,7 @@ AT_PUBLIC uint64_t at_ticks(void)
 	/* Only a registered process knows the clock of the module's sessions. */
 	if (gate == ASYNCTRACE_GATE_ATTACH && !at_library_mixed())
 		at_attach();
-	forbidden = counter_known_forbidden();
+	forbidden = at_counter_known_forbidden();
 	errno = saved;
 	if (c->clock == ASYNCTRACE_CLOCK_COUNTER)
 		return forbidden ? 0 : at_counter();
