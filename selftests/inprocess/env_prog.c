@@ -11,6 +11,7 @@
  *	fork		makes a child that lives until standard input ends
  *	wait		reads standard input to its end
  *	replace FILE	closes all descriptors from 3 on, then opens FILE as each number up to 600
+ *	malformed	writes 3 events of a virtual thread with a time in the future
  *	more		writes 200,000 more events in 200 parts, 1 ms apart
  */
 #include <ctype.h>
@@ -81,6 +82,10 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[i], "forever")) {
 			for (;;)
 				part();
+		} else if (!strcmp(argv[i], "malformed")) {
+			for (int n = 0; n < 3; n++)
+				TRACE_VTHREAD_DURATION_BEGIN("law", "future", "queue", 1,
+							     UINT64_MAX >> 1);
 		} else if (!strcmp(argv[i], "more")) {
 			for (int n = 0; n < 200; n++)
 				part();

@@ -80,7 +80,8 @@ static void starting(void)
 	fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	check(!at_trace_start(fd, NULL));
 	event(1);
-	check(at_trace_stop(&r) == -ENOSPC && r.error == -ENOSPC && r.delivered == 1);
+	check(at_trace_stop(&r) == -ENOSPC && r.error == -ENOSPC && !r.delivered &&
+	      r.unwritten == 1);
 	close(fd);
 	done("starts_stops_and_wrong_options_are_reported");
 }

@@ -395,6 +395,16 @@ check "the program's status" [ $? = 3 ]
 check "the message" says "/dev/full: writing the trace: No space left on device; 1001 of 1001 records are not in it"
 end
 
+# --- malformed records ------------------------------------------------------------------------
+
+begin out_malformed_records_are_counted
+fresh
+traced t.fxt malformed 3
+check "the program's status" [ $? = 3 ]
+check "the message" says "3 records are malformed and not in the trace, for example because of a time in the future: see at_trace_start(3)"
+check "the other records are in the trace" [ "$(events t.fxt)" = 1001 ]
+end
+
 # --- other settings ---------------------------------------------------------------------------
 
 # wrong NAME VALUE MESSAGE: the message is the only one, and the file is unchanged

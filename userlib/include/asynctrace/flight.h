@@ -62,7 +62,7 @@ int at_flight_start(uint64_t min_age, uint64_t max_bytes);
  * @older: records in the rings that were left out because of min_age or max_bytes
  * @overwritten: records lost to wraparound
  * @dropped: records that found no room
- * @malformed: records that the program has damaged
+ * @malformed: records that must not be in the file: see struct at_trace_result
  * @unwritten: records that were read from the rings but are not in the file, because it could not
  *	be written or memory was short
  *

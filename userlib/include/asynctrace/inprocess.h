@@ -82,11 +82,20 @@ int at_trace_start(int fd, const struct at_trace_options *options);
  * struct at_trace_result - accounts of a trace
  * @size: in: sizeof(struct at_trace_result)
  * @error: negative errno of the first write to the descriptor that failed, or 0
- * @delivered: records read from the rings
+ * @delivered: records in the file
  * @overwritten: records lost to wraparound
  * @dropped: records that found no room
+ * @malformed: records that must not be in the file: events of a virtual thread with a time in the
+ *	future or beyond the limit on virtual threads, blobs of an unknown type, and records that
+ *	the program has damaged
+ * @unwritten: records that were read from the rings but are not in the file, because it could not
+ *	be written or memory was short
  *
- * Accounting invariant: records written by the program = delivered + overwritten + dropped.
+ * Accounting invariant, for all records that the program has attempted to write during the trace:
+ *
+ *	attempted = delivered + overwritten + dropped + malformed + unwritten
+ *
+ * If @size does not include the last members, at_trace_stop() does not set them.
  */
 struct at_trace_result {
 	uint32_t size;
@@ -94,6 +103,8 @@ struct at_trace_result {
 	uint64_t delivered;
 	uint64_t overwritten;
 	uint64_t dropped;
+	uint64_t malformed;
+	uint64_t unwritten;
 };
 
 /*

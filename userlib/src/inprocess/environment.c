@@ -215,26 +215,30 @@ static __attribute__((destructor)) void stop_at_exit(void)
 {
 	struct at_trace_result res = { .size = sizeof(res) };
 	const struct at_output *out;
-	struct at_trace_losses losses;
-	uint64_t full;
+	uint64_t full, read;
+	uint32_t collided;
 	int err;
 
-	err = at_trace_stop_file(&res, &out, &losses);
+	err = at_trace_stop_file(&res, &out, &collided);
 	if (err == -ESRCH)
 		return;
+	read = res.delivered + res.malformed + res.unwritten;
 	if (err == -EBADF)
 		at_warn("%s: the program closed the descriptor of its trace; %llu of %llu records are not in the file",
-		       out->name, (unsigned long long)losses.missing,
-		       (unsigned long long)res.delivered);
+		       out->name, (unsigned long long)res.unwritten,
+		       (unsigned long long)read);
 	else if (err)
 		at_warn("%s: writing the trace: %s; %llu of %llu records are not in it", out->name,
-		       strerror(-err), (unsigned long long)losses.missing,
-		       (unsigned long long)res.delivered);
-	full = res.dropped - losses.collided;
+		       strerror(-err), (unsigned long long)res.unwritten,
+		       (unsigned long long)read);
+	if (res.malformed)
+		at_warn("%llu records are malformed and not in the trace, for example because of a time in the future: see at_trace_start(3)",
+		       (unsigned long long)res.malformed);
+	full = res.dropped - collided;
 	if (full || res.overwritten)
 		at_warn("%llu records dropped, %llu overwritten; a larger ASYNCTRACE_BUFFER_SIZE helps",
 		       (unsigned long long)full, (unsigned long long)res.overwritten);
-	if (losses.collided)
+	if (collided)
 		at_warn("%u records dropped: two threads wrote at once, and without rseq or a trusted TSC all of them share one ring",
-		       losses.collided);
+		       collided);
 }

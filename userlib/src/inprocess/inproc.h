@@ -93,16 +93,6 @@ enum at_start_step {
 	AT_START_THREAD,
 };
 
-/**
- * struct at_trace_losses - lost records, in addition to struct at_trace_result
- * @missing: records that were delivered but are not in the file
- * @collided: of the dropped records, those that found the fallback ring locked
- */
-struct at_trace_losses {
-	uint64_t missing;
-	uint32_t collided;
-};
-
 /*
  * Starts a trace like at_trace_start(), but into a file. *@out has the file's name. After an
  * error, *@step is the step that failed.
@@ -111,10 +101,10 @@ int at_trace_start_file(const char *name, bool has_pid, const struct at_trace_op
 			const struct at_output **out, enum at_start_step *step);
 /*
  * Stops a trace like at_trace_stop(). Returns -ESRCH if no trace runs, or if the program started
- * it.
+ * it. *@collided: of the dropped records, those that found the fallback ring locked
  */
 int at_trace_stop_file(struct at_trace_result *res, const struct at_output **out,
-		       struct at_trace_losses *losses);
+		       uint32_t *collided);
 
 /* --- area.c: the memory of the rings, with the module's layout ------------ */
 

@@ -240,12 +240,15 @@ int at_trace_start_file(const char *name, bool has_pid, const struct at_trace_op
 	return err;
 }
 
-/* Returns the number of records that were read from the rings but are not in the file. */
-static uint64_t count_missing(const struct at_trace_result *res)
+/* The reader has counted all records that it has read as delivered. Finds those in the file. */
+static void divide_delivered(struct at_trace_result *res)
 {
-	const struct at_compose_stats *stats = at_compose_stats(trace.composer);
+	struct at_compose_counts total;
 
-	return stats ? res->delivered - stats->total.delivered - stats->total.malformed : 0;
+	at_compose_totals(trace.composer, &total);
+	res->unwritten = res->delivered - total.delivered - total.malformed;
+	res->malformed = total.malformed;
+	res->delivered = total.delivered;
 }
 
 /* Ignores records from now on. The flight recorder continues to use the rings. */
@@ -259,7 +262,8 @@ static void ignore_later_records(struct at_drain *d)
 	}
 }
 
-static void stop(struct at_trace_result *res, struct at_trace_losses *losses)
+/* *@collided: of the dropped records, those that found the fallback ring locked */
+static void stop(struct at_trace_result *res, uint32_t *collided)
 {
 	const bool last = at_rings_close();
 	int err;
@@ -272,8 +276,8 @@ static void stop(struct at_trace_result *res, struct at_trace_losses *losses)
 	err = at_compose_finish(trace.composer);
 	if (!res->error)
 		res->error = err;
-	losses->missing = count_missing(res);
-	losses->collided = at_fallback_collisions() - trace.collisions;
+	divide_delivered(res);
+	*collided = at_fallback_collisions() - trace.collisions;
 	at_drain_free(&trace.drain);
 	at_compose_free(trace.composer);
 	at_rings_put();
@@ -287,7 +291,7 @@ AT_PUBLIC int at_trace_stop(struct at_trace_result *result)
 {
 	struct at_trace_result res = { .size = sizeof(res), .error = -ESRCH };
 	struct at_quiet quiet;
-	struct at_trace_losses losses;
+	uint32_t collided;
 	bool running;
 
 	if (result && result->size < sizeof(result->size))
@@ -295,7 +299,7 @@ AT_PUBLIC int at_trace_stop(struct at_trace_result *result)
 	at_inproc_lock(&quiet);
 	running = trace.running;
 	if (running)
-		stop(&res, &losses);
+		stop(&res, &collided);
 	at_inproc_unlock(&quiet);
 	if (running && result)
 		memcpy((char *)result + sizeof(res.size), (char *)&res + sizeof(res.size),
@@ -305,7 +309,7 @@ AT_PUBLIC int at_trace_stop(struct at_trace_result *result)
 }
 
 int at_trace_stop_file(struct at_trace_result *res, const struct at_output **out,
-		       struct at_trace_losses *losses)
+		       uint32_t *collided)
 {
 	struct at_quiet quiet;
 
@@ -314,7 +318,7 @@ int at_trace_stop_file(struct at_trace_result *res, const struct at_output **out
 	at_inproc_lock(&quiet);
 	/* A trace that the program started is stopped by the program. */
 	if (trace.running && trace.from_environment)
-		stop(res, losses);
+		stop(res, collided);
 	at_inproc_unlock(&quiet);
 	return res->error;
 }
