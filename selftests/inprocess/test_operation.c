@@ -661,8 +661,15 @@ static void traceparent(void)
 	check(!strcmp(t.trace_id, "4bf92f3577b34da6a3ce929d0e0e4736") && t.flags == 1 &&
 	      t.operation == 0x00f067aa0ba902b7);
 	check(!at_traceparent_format(&t, value) && !strcmp(value, good));
+	/* Version 00 has two flags; of a later version, only the first is known. */
+	check(!at_traceparent_parse(&t, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-fb",
+				    55) && t.flags == 3);
+	t.flags = 0xfb;
+	check(!at_traceparent_format(&t, value) && !strcmp(value + 53, "03"), "%s", value);
+	check(!at_traceparent_parse(&t, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-08",
+				    55) && !t.flags);
 	check(!at_traceparent_parse(&t, "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-03-more",
-				    60) && t.flags == 3);
+				    60) && t.flags == 1);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		/* Without a NUL, a sanitizer sees a read beyond the end. */
 		copy = malloc(strlen(bad[i]) + 1);

@@ -262,12 +262,17 @@ void at_logf(const char *category, const char *format, ...);
 
 #define ASYNCTRACE_TRACEPARENT_BYTES	55	/* length of the header's value, without a NUL */
 
+/* Bits of struct at_traceparent.flags */
+#define ASYNCTRACE_TRACEPARENT_SAMPLED	1	/* the sender may have recorded its part */
+#define ASYNCTRACE_TRACEPARENT_RANDOM	2	/* the last 14 digits of the trace id are random */
+
 /**
  * struct at_traceparent - value of the HTTP header "traceparent" of W3C Trace Context
  * @trace_id: 32 lower-case hexadecimal digits and a NUL: the trace that all its operations are
  *	parts of
  * @operation: the sender's operation, to be used as parent by the receiver
- * @flags: 1: the sender may have recorded its part
+ * @flags: ASYNCTRACE_TRACEPARENT_SAMPLED and ASYNCTRACE_TRACEPARENT_RANDOM. Other bits are ignored:
+ *	at_traceparent_parse() clears them, and at_traceparent_format() writes them as 0
  *
  * Records have no place for the trace id. Pass it as an argument: "trace_id",
  * TA_CHAR_ARRAY(t.trace_id, 32).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The HTTP header "traceparent": W3C Trace Context, level 1, section 3.2
+ * The HTTP header "traceparent": W3C Trace Context, level 2, section 3.2
  *
  *	00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
  */
@@ -20,6 +20,8 @@
 #define AT_PARENT	36
 #define AT_PARENT_LEN	16
 #define AT_FLAGS	53
+
+#define AT_FLAGS_KNOWN	(ASYNCTRACE_TRACEPARENT_SAMPLED | ASYNCTRACE_TRACEPARENT_RANDOM)
 
 static const char digits[] = "0123456789abcdef";
 
@@ -78,7 +80,8 @@ AT_PUBLIC int at_traceparent_parse(struct at_traceparent *t, const char *value, 
 		return -EINVAL;
 	memcpy(t->trace_id, value + AT_TRACE, AT_TRACE_LEN);
 	t->trace_id[AT_TRACE_LEN] = '\0';
-	t->flags = flags;
+	/* Of later versions, only the bit "sampled" is known. */
+	t->flags = flags & (version ? ASYNCTRACE_TRACEPARENT_SAMPLED : AT_FLAGS_KNOWN);
 	t->operation = parent;
 	return 0;
 }
@@ -93,7 +96,8 @@ AT_PUBLIC int at_traceparent_format(const struct at_traceparent *t,
 	value[AT_PARENT - 1] = '-';
 	put_number(value + AT_PARENT, AT_PARENT_LEN, t->operation);
 	value[AT_FLAGS - 1] = '-';
-	put_number(value + AT_FLAGS, 2, t->flags);
+	/* The other bits of version 00 are reserved, and must be 0. */
+	put_number(value + AT_FLAGS, 2, t->flags & AT_FLAGS_KNOWN);
 	value[ASYNCTRACE_TRACEPARENT_BYTES] = '\0';
 	return 0;
 }
@@ -140,6 +144,6 @@ AT_PUBLIC void at_traceparent_new(struct at_traceparent *t, uint64_t operation)
 	put_number(t->trace_id, 16, mix_bits(s ^ operation));
 	put_number(t->trace_id + 16, 16, mix_bits(s + mix_bits(operation)));
 	t->trace_id[AT_TRACE_LEN] = '\0';
-	t->flags = 1;
+	t->flags = ASYNCTRACE_TRACEPARENT_SAMPLED;
 	t->operation = operation;
 }
