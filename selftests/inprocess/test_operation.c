@@ -169,6 +169,26 @@ static void at_run_time(void)
 	done("A14_types_known_at_run_time_are_filtered");
 }
 
+/* Begin and end belong together only if their texts are cut at the same place. */
+static void long_texts(void)
+{
+	static char text[40001];
+	struct at_operation op;
+
+	/* Characters of three bytes: 1000 is not the end of one. */
+	for (size_t i = 0; i + 3 < sizeof(text); i += 3)
+		memcpy(text + i, "\xe2\x82\xac", 3);
+	kept_begin(NULL);
+	at_operation_begin(&op, text, text);
+	at_operation_end(&op, text, text);
+	kept_end();
+	check(nr_kept == 2 && !strcmp(kept[0].category, kept[1].category) &&
+	      !strcmp(kept[0].name, kept[1].name));
+	check(strlen(kept[0].category) == 999 && strlen(kept[0].name) == 999, "%zu, %zu",
+	      strlen(kept[0].category), strlen(kept[0].name));
+	done("long_texts_of_begin_and_end_are_the_same");
+}
+
 /* --- scopes ------------------------------------------------------------------------------ */
 
 static void nested(uint64_t a, uint64_t b)
@@ -701,6 +721,7 @@ int main(void)
 	end_twice();
 	end_off_then_on();
 	at_run_time();
+	long_texts();
 	scopes_left_in_the_wrong_order();
 	scopes();
 	places();

@@ -106,10 +106,14 @@ TRACE_INLINE_ uint64_t at_operation_current(void)
 #define TRACE_OPERATION_END(operation, category, ...) \
 	TRACE_OPERATION_END_(__COUNTER__, operation, category, __VA_ARGS__)
 
+/* at_operation_begin() and the like record this many bytes of a category and of a type. */
+#define ASYNCTRACE_OPERATION_TEXT_BYTES	1000
+
 /*
  * Functions for a category and a type that are known only at run time, for example in bindings of
- * other languages. The texts are copied. The functions cost more than the macros. The empty
- * category and NULL are never recorded; a type that is NULL is an empty text.
+ * other languages. The texts are copied, and longer ones than ASYNCTRACE_OPERATION_TEXT_BYTES are
+ * cut. The functions cost more than the macros. The empty category and NULL are never recorded; a
+ * type that is NULL is an empty text.
  */
 void at_operation_begin(struct at_operation *operation, const char *category, const char *type);
 void at_operation_begin_child(struct at_operation *operation, uint64_t parent,

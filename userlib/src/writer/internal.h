@@ -392,6 +392,13 @@ void at_write_n_slowly(uint32_t gate, uint64_t *w, unsigned int n, unsigned int 
 /* Cuts texts that are too long. @duration: the stamp is the last word. */
 void at_write_texts_slowly(uint32_t gate, uint64_t *w, unsigned int n,
 			   const struct at_text_ *texts, unsigned int ntexts, int duration);
+/*
+ * Like at_write_args_(), but cuts category and name to @name_max bytes. How much of a longer name
+ * has room depends on the arguments.
+ */
+void at_write_names(uint32_t gate, const struct at_site_ *site, int mode, unsigned int kind,
+		    uint64_t word, const struct at_arg_ *args, unsigned int nargs,
+		    size_t name_max);
 /* Each returns false and changes nothing if the gate has changed. */
 bool at_fallback_drop(uint32_t gate);
 bool at_fallback_drop_many(uint32_t gate, uint32_t n);

@@ -305,9 +305,11 @@ static void write_async(unsigned int type, const struct at_operation *op, const 
 	const struct at_site_ site = { .keys = keys, .category = category, .name = name ?: "" };
 	const uint64_t found = at_category_find(category);
 
+	/* The end has fewer arguments than the begin, but must have the same names. */
 	if (found >> 32)
-		at_write_args_(found, &site, found >> 32, type | TRACE_EXTRA_, op->id, &parent,
-			       type == ASYNCTRACE_FXT_ASYNC_BEGIN);
+		at_write_names(found, &site, found >> 32, type | TRACE_EXTRA_, op->id, &parent,
+			       type == ASYNCTRACE_FXT_ASYNC_BEGIN,
+			       ASYNCTRACE_OPERATION_TEXT_BYTES);
 }
 
 AT_PUBLIC void at_operation_begin_child(struct at_operation *op, uint64_t parent,

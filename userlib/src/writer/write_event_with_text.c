@@ -64,13 +64,14 @@ AT_PUBLIC void at_duration_texts_(uint32_t gate, uint64_t *w, unsigned int n,
 
 #endif
 
-/*
- * Writes an event with arguments. @kind: the event's type and TRACE_EXTRA_. @word: the id if
- * there is one, or the begin of a duration.
- */
-AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mode,
-			      unsigned int kind, uint64_t word, const struct at_arg_ *args,
-			      unsigned int nargs)
+static unsigned int take_name(struct builder *b, const char *s, size_t max)
+{
+	return take(b, s, at_text_cut(s, strlen(s), max));
+}
+
+void at_write_names(uint32_t gate, const struct at_site_ *site, int mode, unsigned int kind,
+		    uint64_t word, const struct at_arg_ *args, unsigned int nargs,
+		    size_t name_max)
 {
 	const unsigned int etype = kind & 0xf;
 	const bool names = mode != TRACE_SITE_ON_, duration = etype == ASYNCTRACE_FXT_DURATION;
@@ -90,8 +91,8 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 		fixed++;
 	b.room = room_beside(fixed);
 	if (names) {
-		category = take(&b, site->category, strlen(site->category));
-		name = take(&b, site->name, strlen(site->name));
+		category = take_name(&b, site->category, name_max);
+		name = take_name(&b, site->name, name_max);
 		take_keys(&b, site, key_bytes, nargs);
 	}
 
@@ -112,4 +113,15 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 	scratch[0] |= ASYNCTRACE_FXT_EVENT_HEAD(etype, b.words & 0xfff, nargs, 0, 0);
 	at_write_pieces(gate, &(struct at_record){ pieces, b.npieces, b.words,
 						   duration ? b.words - 1 : 1, &scratch[2] });
+}
+
+/*
+ * Writes an event with arguments. @kind: the event's type and TRACE_EXTRA_. @word: the id if
+ * there is one, or the begin of a duration.
+ */
+AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mode,
+			      unsigned int kind, uint64_t word, const struct at_arg_ *args,
+			      unsigned int nargs)
+{
+	at_write_names(gate, site, mode, kind, word, args, nargs, ASYNCTRACE_FXT_STRING_MAX);
 }
