@@ -116,6 +116,9 @@ static void test_fields_become_arguments(void **unused)
 
 static void test_wrong_events_are_refused(void **unused)
 {
+	const struct at_compose_value without_text = {
+		.name = "x", .type = ASYNCTRACE_FXT_ARG_STRING, .bytes = 1,
+	};
 	struct at_compose_value v[16] = { VALUE("x", INT32, 0) };
 	struct at_compose_tracepoint t;
 	struct stream s;
@@ -132,6 +135,8 @@ static void test_wrong_events_are_refused(void **unused)
 	REFUSED(t.tid = -1);
 	REFUSED(t.pid = -1);
 	REFUSED(t.nr_values = 16);
+	REFUSED((t.values = NULL, t.nr_values = 1));
+	REFUSED((t.values = &without_text, t.nr_values = 1));
 	REFUSED(t.nr_values = 1);
 	REFUSED(t.flags = 4);
 	REFUSED(t.reserved = 1);
@@ -432,6 +437,7 @@ static void test_counter_is_in_no_ring(void **unused)
 static void test_wrong_counters_are_refused(void **unused)
 {
 	const struct at_compose_value text = { .name = "x", .type = ASYNCTRACE_FXT_ARG_STRING };
+	const struct at_compose_value nameless = { .type = ASYNCTRACE_FXT_ARG_INT64 };
 	struct at_compose_counter t;
 	struct stream s;
 
@@ -457,7 +463,12 @@ static void test_wrong_counters_are_refused(void **unused)
 	REFUSED(t.category = NULL);
 	REFUSED(t.name = NULL);
 	REFUSED((t.values = &text, t.nr_values = 1));
+	REFUSED(t.values = NULL);
+	REFUSED((t.values = &nameless, t.nr_values = 1));
 #undef REFUSED
+	assert_int_equal(at_compose_add_counter(s.c, NULL), -EINVAL);
+	assert_int_equal(at_compose_add_tracepoint(s.c, NULL), -EINVAL);
+	assert_int_equal(at_compose_add_thread(s.c, NULL), -EINVAL);
 	stream_finish(&s);
 	assert_clean(s.path, -1);
 	stream_close(&s);

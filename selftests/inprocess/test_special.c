@@ -301,7 +301,8 @@ static void names_inline(void)
 
 static void declared(void)
 {
-	char *many = strdup("made up");
+	char *many = strdup("made up"), *volatile null = NULL;
+	trace_arg_t *volatile nothing = NULL;
 
 	begin(0);
 	{
@@ -313,10 +314,13 @@ static void declared(void)
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_ASYNC_BEGIN, "special", many, 9, args,
 				 TRACE_NUM_ARGS(args));
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_INSTANT, "special", "", 9, none, 0);
+		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_INSTANT, "special", null, 9, nothing, 0);
 		/*
-		 * The library drops these three events: a complete duration needs another function,
-		 * type 11 does not exist, and an event has at most 15 arguments.
+		 * The library drops these four events: a complete duration needs another function,
+		 * type 11 does not exist, an event has at most 15 arguments, and one argument is
+		 * missing.
 		 */
+		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_INSTANT, "special", "d", 9, nothing, 1);
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_DURATION, "special", "d", 9, none, 0);
 		ASYNCTRACE_EVENT(11, "special", "d", 9, none, 0);
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_INSTANT, "special", "d", 9, args, 16);
@@ -324,9 +328,10 @@ static void declared(void)
 	free(many);
 	tape_end(&tape, true);
 	tape_check(&tape);
-	check(tape.result.dropped == 3);
+	check(tape.result.dropped == 4);
 	tape_free(&tape);
-	check(ngot == 2 && (got[0][0] >> 16 & 0xf) == ASYNCTRACE_FXT_ASYNC_BEGIN);
+	check(ngot == 3 && got_words[2] == 3 && !(got[2][0] >> 48));
+	check((got[0][0] >> 16 & 0xf) == ASYNCTRACE_FXT_ASYNC_BEGIN);
 	check((got[0][0] >> 20 & 0xf) == 3 && got[0][0] >> 48 == (ASYNCTRACE_FXT_INLINE | 7) &&
 	      !memcmp(&got[0][3], "made up", 8));
 	check(got_words[0] == 3 + 1 + 2 + 3 + 3 + 1 && got_words[1] == 3);

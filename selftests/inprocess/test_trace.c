@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <asynctrace/flight.h>
 #include <asynctrace/inprocess.h>
 #include <asynctrace/trace.h>
 
@@ -289,6 +290,37 @@ static void wrong_categories(void)
 	done("start_wrong_categories_are_refused");
 }
 
+static unsigned int in_pattern(void)
+{
+	return TRACE_CATEGORY_ENABLED("a") + 2 * TRACE_CATEGORY_ENABLED("b") +
+	       4 * TRACE_CATEGORY_ENABLED("c");
+}
+
+static void empty_patterns(void)
+{
+	static const struct {
+		const char *categories;
+		unsigned int recorded;
+	} cases[] = {
+		{ "a,,b", 3 }, { ",a", 1 }, { "b,,", 2 }, { "", 7 }, { ",", 7 }, { ",,-c,", 3 },
+	};
+	struct at_trace_options o = { .size = sizeof(o) };
+	int fd = memory();
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		o.categories = cases[i].categories;
+		check(!at_trace_start(fd, &o));
+		check(in_pattern() == cases[i].recorded, "\"%s\": %u", o.categories, in_pattern());
+		check(!at_trace_stop(NULL));
+	}
+	/* A trace of all categories can share its rings with the recorder. */
+	o.categories = ",";
+	check(!at_flight_start(0, 0) && !at_trace_start(fd, &o));
+	check(!at_trace_stop(NULL) && !at_flight_stop());
+	close(fd);
+	done("start_empty_patterns_are_ignored");
+}
+
 /* --- cancellation ------------------------------------------------------------------- */
 
 static void *start_cancelled(void *fd)
@@ -517,6 +549,7 @@ int main(void)
 	no_descriptor_left();
 	renamed_between_traces();
 	wrong_categories();
+	empty_patterns();
 	cancellation();
 	signals();
 	fork_while_allocating();

@@ -47,7 +47,8 @@ extern "C" {
  *	ring; 0: the library chooses
  * @categories: at most 100 patterns of at most 100 bytes, separated by commas. A pattern is a
  *	category, or a prefix and '*'. A pattern after '-' excludes categories. If there are
- *	only exclusions or no patterns, all other categories are recorded
+ *	only exclusions or no patterns, all other categories are recorded. Empty patterns, as in
+ *	"a,,b", are ignored
  * @name: name of the provider in the file; NULL: ASYNCTRACE_NAME, or the program's name
  */
 struct at_trace_options {

@@ -474,9 +474,9 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 /*
  * ASYNCTRACE_EVENT(type, category, name, id, args, num_args): writes an event with arguments from
  * an array of num_args trace_arg_t. type: ASYNCTRACE_FXT_INSTANT, _COUNTER, _DURATION_BEGIN,
- * _DURATION_END, _ASYNC_* or _FLOW_*. id: of the counter, operation or flow. name: any string.
- * Each record contains the name, so the records are larger than those of the other macros. An event
- * of another type, or with more than 15 arguments, counts as dropped.
+ * _DURATION_END, _ASYNC_* or _FLOW_*. id: of the counter, operation or flow. name: any string;
+ * NULL is an empty text. Each record contains the name, so the records are larger than those of the
+ * other macros. An event of another type, or with more than 15 arguments, counts as dropped.
  */
 #define ASYNCTRACE_EVENT(type, category, name, id, args, num_args) \
 	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_named_event_, (type, id, name, args, num_args), \

@@ -174,8 +174,8 @@ static uint64_t followed_since(const struct at_compose *c, const struct atc_prov
 
 static bool valid(const struct at_compose_thread *t)
 {
-	return t->size >= sizeof(*t) && t->tid > 0 && t->tid < ATC_KOID_VIRTUAL && t->pid > 0 &&
-	       t->comm && t->since <= t->from && t->from <= t->until;
+	return t && t->size >= sizeof(*t) && t->tid > 0 && t->tid < ATC_KOID_VIRTUAL &&
+	       t->pid > 0 && t->comm && t->since <= t->from && t->from <= t->until;
 }
 
 int at_compose_add_thread(struct at_compose *c, const struct at_compose_thread *t)

@@ -121,12 +121,24 @@ static void put_value(uint64_t *w, size_t *words, unsigned int name,
 	w[head] = ASYNCTRACE_FXT_ARG(v->type, *words - head, name, text);
 }
 
+static bool are_whole(const struct at_compose_value *values, size_t nr)
+{
+	if (nr && !values)
+		return false;
+	for (size_t i = 0; i < nr; i++)
+		if (!values[i].name || (values[i].type == ASYNCTRACE_FXT_ARG_STRING &&
+					values[i].bytes && !values[i].text))
+			return false;
+	return true;
+}
+
 static bool valid(const struct at_compose_tracepoint *t)
 {
-	if (t->size < sizeof(*t) || t->cpu > UINT16_MAX || t->tid < 0 || t->pid < 0 ||
+	if (!t || t->size < sizeof(*t) || t->cpu > UINT16_MAX || t->tid < 0 || t->pid < 0 ||
 	    t->nr_values > ASYNCTRACE_FXT_ARGS_MAX || !t->category || !t->name || t->reserved ||
 	    t->flags & ~(ASYNCTRACE_COMPOSE_TRACEPOINT_JOINED |
-			 ASYNCTRACE_COMPOSE_TRACEPOINT_UNJOINED))
+			 ASYNCTRACE_COMPOSE_TRACEPOINT_UNJOINED) ||
+	    !are_whole(t->values, t->nr_values))
 		return false;
 	for (unsigned int i = 0; i < t->nr_values; i++) {
 		switch (t->values[i].type) {
@@ -367,8 +379,9 @@ int at_compose_tracepoint_counts(struct at_compose *c, uint32_t cpu, uint64_t ov
 
 static bool valid_counter(const struct at_compose_counter *t)
 {
-	if (t->size < sizeof(*t) || t->pid <= 0 || !t->nr_values ||
-	    t->nr_values > ASYNCTRACE_FXT_ARGS_MAX || !t->category || !t->name)
+	if (!t || t->size < sizeof(*t) || t->pid <= 0 || !t->nr_values ||
+	    t->nr_values > ASYNCTRACE_FXT_ARGS_MAX || !t->category || !t->name ||
+	    !are_whole(t->values, t->nr_values))
 		return false;
 	for (size_t i = 0; i < t->nr_values; i++)
 		if (t->values[i].type != ASYNCTRACE_FXT_ARG_INT64 &&

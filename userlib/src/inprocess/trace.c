@@ -161,7 +161,7 @@ static int start_trace(const struct target *to, const struct at_trace_options *o
 		       enum at_start_step *step)
 {
 	struct at_shape shape;
-	const char *wrong;
+	const char *categories = o->categories, *wrong;
 	size_t n;
 	int err;
 
@@ -169,8 +169,11 @@ static int start_trace(const struct target *to, const struct at_trace_options *o
 	err = at_shape_init(&shape, o);
 	if (err)
 		return err;
-	if (at_categories_check(o->categories, &wrong, &n))
+	if (at_categories_check(categories, &wrong, &n))
 		return -EINVAL;
+	/* Only commas: all categories, so that the flight recorder can share the rings. */
+	if (!n)
+		categories = NULL;
 	/* The rings of the flight recorder are circular and full of older records. */
 	if (at_rings_shared() && shape.mode == ASYNCTRACE_MODE_ONESHOT)
 		return -EBUSY;
@@ -179,7 +182,7 @@ static int start_trace(const struct target *to, const struct at_trace_options *o
 	if (err)
 		return err;
 	trace.mode = shape.mode;
-	err = at_rings_get(&shape, o->categories);
+	err = at_rings_get(&shape, categories);
 	if (err)
 		return err;
 	*step = AT_START_OUTPUT;

@@ -25,10 +25,12 @@ AT_PUBLIC void at_named_event_(struct at_site_ *site, const uint64_t *refs, uint
 	(void)refs, (void)args, (void)nargs;
 	/* A complete duration would need two times. */
 	if (num_named > ASYNCTRACE_FXT_ARGS_MAX || type >= ASYNCTRACE_FXT_EVENT_TYPES ||
-	    type == ASYNCTRACE_FXT_DURATION) {
+	    type == ASYNCTRACE_FXT_DURATION || (num_named && !named)) {
 		drop_record(found);
 		return;
 	}
+	if (!name)
+		name = "";
 	for (unsigned int i = 0; i < n; i++)
 		fixed += args_words(&named[i].value, 1);
 	b.room = fixed < max ? 8 * (max - fixed) : 0;
@@ -44,7 +46,7 @@ AT_PUBLIC void at_named_event_(struct at_site_ *site, const uint64_t *refs, uint
 	put_text(&b, site->category, category);
 	put_text(&b, name, name_bytes);
 	for (unsigned int i = 0; i < n; i++) {
-		const char *key = named[i].name;
+		const char *key = named[i].name ?: "";
 		const unsigned int bytes = take(&b, key, strlen(key));
 
 		put_arg(&b, inline_ref(bytes) << 16, key, bytes, &named[i].value);
