@@ -47,8 +47,16 @@ $(WT)/shared/env_prog: selftests/inprocess/env_prog.c $(B)/libasynctrace.so
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WT_CFLAGS) -o $@ $< -L$(B) -lasynctrace
 
+# A program with a thread sanitizer, and the shared library without it
+WT_SANITIZED	:= $(WT)/tsan/test_sanitized.o $(WT)/tsan/support/common.o $(WT)/tsan/support/ktap.o
+$(WT)/shared/test_sanitized: $(WT_SANITIZED) $(B)/libasynctrace.so
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fsanitize=thread $(LDFLAGS) -o $@ $(WT_SANITIZED) -L$(B) -lasynctrace
+-include $(WT)/tsan/test_sanitized.d
+
 .PHONY: writer-tests
 writer-tests: $(WT_TESTS:%=$(WT)/plain/%) $(WT)/plain/env_prog $(WT)/shared/env_prog \
+	$(WT)/shared/test_sanitized \
 	$(addprefix $(WT)/race/,test_law test_kill test_binding test_late) \
 	$(addprefix $(WT)/asan/,test_types test_special test_cxx test_law test_fork test_trace \
 		test_flight test_largest \

@@ -5,6 +5,10 @@
  * Nothing here waits. If the lock is busy (in another thread, or in the code that a signal
  * handler interrupted), the record carries its names inline, and the site tries again next time. If
  * there is no room, the site's records carry their names inline until all names become invalid.
+ *
+ * The texts in the durable ring are copied and compared word by word. The thread sanitizer of a
+ * program intercepts memcpy() and memcmp(), but does not see the lock in this library, because the
+ * library is built without it. So it would report races that do not exist.
  */
 #include <errno.h>
 #include <string.h>
@@ -53,6 +57,35 @@ static const uint64_t *durable_data(void)
 	return (const uint64_t *)(durable_ring() + ASYNCTRACE_LINE);
 }
 
+/* Returns word @i of a text of @bytes bytes. Zeros follow the last byte. */
+static uint64_t text_word(const char *s, size_t bytes, size_t i)
+{
+	const size_t rest = bytes - 8 * i;
+	uint64_t w = 0;
+
+	if (rest >= 8)
+		memcpy(&w, s + 8 * i, 8);
+	else
+		for (size_t k = 0; k < rest; k++)
+			w |= (uint64_t)(unsigned char)s[8 * i + k] << 8 * k;
+	return w;
+}
+
+static void store_text(uint64_t *to, const char *s, size_t bytes)
+{
+	/* Atomic stores: the compiler must not make a call of memcpy() of the loop. */
+	for (size_t i = 0; i < ASYNCTRACE_FXT_TEXT_WORDS(bytes); i++)
+		__atomic_store_n(&to[i], text_word(s, bytes, i), __ATOMIC_RELAXED);
+}
+
+static bool is_text(const uint64_t *w, const char *s, size_t bytes)
+{
+	for (size_t i = 0; i < ASYNCTRACE_FXT_TEXT_WORDS(bytes); i++)
+		if (__atomic_load_n(&w[i], __ATOMIC_RELAXED) != text_word(s, bytes, i))
+			return false;
+	return true;
+}
+
 static struct entry *find_entry(const char *s, size_t bytes, uint32_t hash, bool *known)
 {
 	const uint64_t *data = durable_data();
@@ -64,7 +97,7 @@ static struct entry *find_entry(const char *s, size_t bytes, uint32_t hash, bool
 		if (!*known)
 			return e;
 		if (e->hash == hash && data[e->word] >> 32 == bytes &&
-		    !memcmp(&data[e->word + 1], s, bytes))
+		    is_text(&data[e->word + 1], s, bytes))
 			return e;
 	}
 	return NULL;
@@ -124,9 +157,8 @@ static int append_string(const char *s, size_t bytes, uint32_t *word)
 	if (names.count >= ASYNCTRACE_FXT_INDEX_MAX || bytes > ASYNCTRACE_FXT_STRING_MAX ||
 	    at + need > at_control()->durable_words)
 		return -ENOSPC;
-	data[at + need - 1] = 0;
 	data[at] = ASYNCTRACE_FXT_STRING_HEAD(names.count + 1, bytes);
-	memcpy(&data[at + 1], s, bytes);
+	store_text(&data[at + 1], s, bytes);
 	/*
 	 * If the page could not be allocated, the kernel has lowered durable_words, and the name
 	 * is lost.
