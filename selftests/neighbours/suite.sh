@@ -99,7 +99,7 @@ trace_end() {
 }
 
 attack() { # ATTACK hostile|ordinary
-	# prepared() looks for this file, maybe before the subshell runs.
+	# prepare_attacks() looks for this file, maybe before the subshell runs.
 	: > ready.$1
 	(
 		echo $BASHPID > $group/attackers/$1/cgroup.procs
@@ -127,19 +127,32 @@ victims_end() {
 	rm line ready.*
 }
 
-# prepared ATTACK...: wait until the attacks that were begun are ready
-prepared() {
-	local a
+# freeze ATTACK 1|0: stop all threads of the attackers, or let them continue
+freeze() {
+	echo $2 > $group/attackers/$1/cgroup.freeze
+	soon grep -qx "frozen $2" $group/attackers/$1/cgroup.events
+}
 
+# prepare_attacks hostile|ordinary ATTACK...: start the attacks, until each is ready. Several attacks
+# get ready one after the other, and those that are ready stand still meanwhile: beside all others,
+# 100,000 short-lived providers would take hours.
+prepare_attacks() {
+	local a kind=$1
+
+	shift
 	for a; do
-		[ -e ready.$a ] || continue
-		soon grep -q ready ready.$a || echo "# $a was not ready: $(tail -n 1 said.$a)"
+		attack $a $kind
+		check "$a is ready" soon grep -q ready ready.$a
+		[ $# = 1 ] || check "$a stands still" freeze $a 1
+	done
+	for a; do
+		[ $# = 1 ] || check "$a goes on" freeze $a 0
 	done
 }
 
 # run_attack ATTACK hostile|ordinary: results are in the files waits, lost and victims
 run_attack() {
-	local a list=$1
+	local list=$1
 
 	[ $1 != all ] || list=$attacks
 	attackers=
@@ -148,13 +161,7 @@ run_attack() {
 	# during accesses to disks.
 	echo 120 > /proc/sys/kernel/hung_task_timeout_secs
 	trace_begin $victims
-	# The FIFO thread starts last, because the other attackers would be slow to get ready beside
-	# it.
-	for a in $list; do
-		[ $a != fifo ] || prepared $list
-		attack $a $2
-	done
-	prepared $list
+	prepare_attacks $2 $list
 	constrain 2M 1000
 	sleep $((seconds * ${times[$1]:-1}))
 	constrain max max
