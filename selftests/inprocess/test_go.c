@@ -152,6 +152,8 @@ static void sleepers_are_named(void)
 }
 
 static long rounds;
+/* One ring has room for all records of the test, because the library's thread may get no CPU. */
+static struct at_trace_options roomy = { .size = sizeof(roomy), .ring_size = 1 << 20 };
 static uint64_t refused, traced;
 
 /* A thread that has started a trace must find in the file all records that it wrote meanwhile. */
@@ -166,7 +168,7 @@ static void *start_and_stop(void *writer)
 		struct flown f;
 		int err;
 
-		err = at_trace_start(fd, NULL);
+		err = at_trace_start(fd, &roomy);
 		for (int k = 0; k < 50; k++)
 			flown_write(w, n++);
 		if (err) {
@@ -196,6 +198,9 @@ static void parallel(void)
 	pthread_t th[THREADS];
 
 	rounds = scale("SESSIONS", 100);
+	while (roomy.ring_size < (uint64_t)rounds * THREADS * 50 * 64 &&
+	       roomy.ring_size < ASYNCTRACE_RING_MAX)
+		roomy.ring_size *= 2;
 	for (uintptr_t i = 0; i < THREADS; i++)
 		pthread_create(&th[i], NULL, start_and_stop, (void *)i);
 	for (int i = 0; i < THREADS; i++)

@@ -196,7 +196,7 @@ static void reused_inode(void)
 	event();
 	close(fd);
 	check(unnamed_file() == fd);
-	check(at_trace_stop(&r) == -EBADF && r.delivered == 1);
+	check(at_trace_stop(&r) == -EBADF && r.unwritten == 1);
 	check(!fstat(fd, &st) && !st.st_size, "%d bytes", (int)st.st_size);
 	close(fd);
 	done("stop_reused_inode_is_not_written");

@@ -134,7 +134,7 @@ void life_leave(void)
 	if (err != life->error)
 		life_fail("process %u: at_trace_stop: %d, not %d", self, err, life->error);
 	life->process[self].delivered += r.delivered;
-	life->process[self].lost += r.dropped + r.overwritten;
+	life->process[self].lost += r.dropped + r.overwritten + r.malformed + r.unwritten;
 	close(own_fd);
 }
 

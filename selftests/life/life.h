@@ -47,7 +47,7 @@ struct life {
 	 * @ended: number of records, counted after the macro of each
 	 * @files: number of traces of its own
 	 * @delivered: records in these traces, by their accounting
-	 * @lost: records that these traces dropped or overwrote
+	 * @lost: records that these traces count, but that are not in the files
 	 */
 	struct life_process {
 		int32_t pid;

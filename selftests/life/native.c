@@ -27,7 +27,10 @@ static long long number_of(const char *command)
 	return n;
 }
 
-/* Returns the number of records in all files of process @nr. */
+/*
+ * Returns the number of records in all files of process @nr. If the stop must fail, the files have no
+ * end.
+ */
 static uint64_t in_files(unsigned int nr)
 {
 	uint64_t sum = 0;
@@ -39,9 +42,9 @@ static uint64_t in_files(unsigned int nr)
 		snprintf(file, sizeof(file), "%s/%u.%u.fxt", life->dir, nr, k);
 		snprintf(command, sizeof(command), "build/asynctrace validate %s > %s.said 2>&1; echo $?",
 			 file, file);
-		if (number_of(command))
+		if (!life->error && number_of(command))
 			life_fail("%s is not valid", file);
-		snprintf(command, sizeof(command), "build/asynctrace dump --events %s | grep -c '\"life\"'",
+		snprintf(command, sizeof(command), "build/asynctrace dump --events %s 2> /dev/null | grep -c '\"life\"'",
 			 file);
 		sum += number_of(command);
 	}
@@ -69,7 +72,7 @@ static void run_case(const struct life_case *c)
 	life_run(c, false);
 	for (unsigned int i = 0; i < life->processes && !life->skipped[0]; i++) {
 		const struct life_process *p = &life->process[i];
-		const uint64_t there = life->error ? p->delivered : in_files(i);
+		const uint64_t there = in_files(i);
 
 		life_compare(i, p->delivered, p->lost);
 		if (there != p->delivered)
