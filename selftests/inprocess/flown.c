@@ -64,8 +64,8 @@ void flown_read(int fd, struct flown *f)
 			take(f, w[words - 1]);
 	}
 	/*
-	 * Name whole pages: otherwise, the thread sanitizer remembers the accesses to the last page,
-	 * and reports a race when the library's own system call maps memory there.
+	 * Name whole pages. Otherwise, the thread sanitizer remembers the accesses to the last
+	 * page, and reports a race when the library's own system call maps memory there.
 	 */
 	munmap((void *)(end - st.st_size / 8), (st.st_size + page - 1) / page * page);
 }

@@ -28,8 +28,8 @@ static long long number_of(const char *command)
 }
 
 /*
- * Returns the number of records in all files of process @nr. If the stop must fail, the files have no
- * end.
+ * Returns the number of records in all files of process @nr. If the stop must fail, the files have
+ * no end.
  */
 static uint64_t in_files(unsigned int nr)
 {

@@ -133,9 +133,9 @@ freeze() {
 	soon grep -qx "frozen $2" $group/attackers/$1/cgroup.events
 }
 
-# prepare_attacks hostile|ordinary ATTACK...: start the attacks, until each is ready. Several attacks
-# get ready one after the other, and those that are ready stand still meanwhile: beside all others,
-# 100,000 short-lived providers would take hours.
+# prepare_attacks hostile|ordinary ATTACK...: start the attacks, until each is ready. Several
+# attacks get ready one after the other, and those that are ready stand still meanwhile: beside all
+# others, 100,000 short-lived providers would take hours.
 prepare_attacks() {
 	local a kind=$1
 
