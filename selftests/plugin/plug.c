@@ -8,17 +8,17 @@
 #include <asynctrace/trace.h>
 
 /*
- * Traces before the constructor of the plug-in's library has run. The empty file PLUG_FILE must
- * stay empty if no trace starts.
+ * If PLUG_FILE is set, traces before the constructor of the plug-in's library has run. The empty
+ * file PLUG_FILE must stay empty, because no trace starts.
  */
 __attribute__((constructor(101))) static void plug_loaded(void)
 {
 	const char *file = getenv("PLUG_FILE");
 	int fd;
 
-	TRACE_INSTANT("plugin", "loaded", TRACE_SCOPE_THREAD);
 	if (!file)
 		return;
+	TRACE_INSTANT("plugin", "loaded", TRACE_SCOPE_THREAD);
 	fd = open(file, O_WRONLY | O_CREAT, 0600);
 	if (fd >= 0 && at_trace_start(fd, NULL) == 0)
 		abort();
