@@ -297,6 +297,15 @@ int rows_add(void *rows, const struct analysis_operation *op)
 	return 0;
 }
 
+size_t rows_without(const struct rows *r, const char *text)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < r->nr; i++)
+		nr += !strstr(r->of[i], text);
+	return nr;
+}
+
 void rows_free(struct rows *r)
 {
 	for (size_t i = 0; i < r->nr; i++)

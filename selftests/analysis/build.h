@@ -96,6 +96,8 @@ struct rows {
 void check_row(const struct analysis_operation *op);
 char *row_text(const struct analysis_operation *op);
 int rows_add(void *rows, const struct analysis_operation *op);
+/* Returns the number of rows that do not contain @text. */
+size_t rows_without(const struct rows *r, const char *text);
 void rows_free(struct rows *r);
 /* Gives the records of @t to @a. */
 void feed(struct analysis *a, const struct trace *t);

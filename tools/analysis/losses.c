@@ -19,13 +19,6 @@ static uint64_t number(const struct fxt_record *rec, const char *name)
 	return arg && arg->type == ASYNCTRACE_FXT_ARG_UINT64 ? arg->u : 0;
 }
 
-/* Adds at most up to the largest number, because a trace may claim any number of losses. */
-static void add(uint64_t *sum, uint64_t n)
-{
-	if (__builtin_add_overflow(*sum, n, sum))
-		*sum = UINT64_MAX;
-}
-
 /* Returns the CPU of the ring called @name, or -1. */
 static int cpu_of_ring(const char *name)
 {
@@ -71,9 +64,9 @@ int losses_record(struct analysis *a, const struct fxt_record *rec)
 	if (!strcmp(text_of(a, loss.provider), KERNEL))
 		loss.cpu = cpu_of_ring(t->out.name);
 	a->totals.losses++;
-	add(&a->totals.lost, loss.dropped);
-	add(&a->totals.lost, loss.overwritten);
-	add(&a->totals.malformed, loss.malformed);
+	analysis_add(&a->totals.lost, loss.dropped);
+	analysis_add(&a->totals.lost, loss.overwritten);
+	analysis_add(&a->totals.malformed, loss.malformed);
 	err = losses_add(a, &loss, &it);
 	return err ? err : order_add(a, &it);
 }

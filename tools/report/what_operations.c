@@ -218,12 +218,13 @@ static void operation_rows(struct tree *t, const struct analysis_operation *root
 	enter(t, root);
 	while (t->depth && !t->r->sheet.failed) {
 		struct branch *b = &t->branches[t->depth - 1];
-		struct forest_node *n = &b->parts[b->next];
+		struct forest_node *n;
 
-		if (b->next++ == b->nr) {
+		if (b->next == b->nr) {
 			t->depth--;
 			continue;
 		}
+		n = &b->parts[b->next++];
 		if (n->shown)
 			continue;
 		n->shown = true;

@@ -60,20 +60,13 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 	return 0;
 }
 
-/* Adds at most up to the largest number, because a provider may claim any number of drops. */
-static void add_saturating(uint64_t *sum, uint64_t n)
-{
-	if (__builtin_add_overflow(*sum, n, sum))
-		*sum = UINT64_MAX;
-}
-
 static int on_loss(void *arg, const struct analysis_loss *loss)
 {
 	struct live *l = arg;
 
-	add_saturating(&l->lost.dropped, loss->dropped);
-	add_saturating(&l->lost.overwritten, loss->overwritten);
-	add_saturating(&l->lost.malformed, loss->malformed);
+	analysis_add(&l->lost.dropped, loss->dropped);
+	analysis_add(&l->lost.overwritten, loss->overwritten);
+	analysis_add(&l->lost.malformed, loss->malformed);
 	return 0;
 }
 
@@ -126,7 +119,6 @@ void live_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *det
 	}
 	l->incomplete |= end;
 	l->damaged |= !end;
-	l->complained = true;
 }
 
 static int name_provider(struct live *l, const struct fxt_record *rec)
@@ -238,14 +230,12 @@ int live_push(struct live *l, const uint64_t *buf, size_t words)
 	if (!l->error)
 		l->error = fxt_push(l->reader, buf, words);
 	while (!l->error) {
-		l->complained = false;
 		err = fxt_next(l->reader, &rec);
 		if (err <= 0)
 			break;
 		live_record(l, &rec);
 	}
-	/* After a breach without a record (size 0), the rest cannot be read. */
-	if (!l->error && (err == -ENODATA || (!err && l->complained))) {
+	if (!l->error && (err == -ENODATA || fxt_broke_off(l->reader))) {
 		l->unreadable = l->damaged = true;
 		return -EBADMSG;
 	}

@@ -44,8 +44,7 @@ struct live {
 	uint64_t memory;		/* limit in bytes */
 	unsigned int restarts;
 	bool ended, damaged, incomplete;
-	bool complained;		/* a breach was reported during this fxt_next() */
-	bool unreadable;		/* no record can be found after a breach in pushed words */
+	bool unreadable;		/* the rest of the pushed words has no records that can be read */
 	int error;			/* a negative errno: the analysis cannot continue */
 };
 

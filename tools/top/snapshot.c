@@ -82,10 +82,8 @@ uint64_t snapshot_attempted(const struct snapshot *s)
 	};
 	uint64_t sum = c->delivered;
 
-	/* A provider may claim any number of drops. */
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (__builtin_add_overflow(sum, parts[i], &sum))
-			return UINT64_MAX;
+		analysis_add(&sum, parts[i]);
 	return sum;
 }
 
