@@ -202,6 +202,13 @@ numbers() { tail -n 1 | jq -S '.analysed, (.types | map(del(.recent, .rate)) | s
 "$AT" top --batch --json damaged.fxt 2>err | numbers >filed
 check "the pipe has the numbers of the file" eval \
 	'cat damaged.fxt | "$AT" top --batch --json - 2>err | numbers | cmp - filed && grep -q p99 filed'
+mkfifo held
+exec 8<>held
+cat damaged.fxt >held 2>err & cat=$!
+check "damage ends a pipe that stays open" status 1 "$AT" top --batch held
+kill $cat 2>/dev/null
+wait $cat 2>/dev/null
+exec 8>&-
 head -c 5 server.fxt >five.fxt
 check "within the magic" status 3 "$AT" top --batch five.fxt
 check "pipe within the magic" eval 'cat five.fxt | status 3 "$AT" top --batch -'
