@@ -44,7 +44,7 @@ struct live {
 	uint64_t memory;		/* limit in bytes */
 	unsigned int restarts;
 	bool ended, damaged, incomplete;
-	bool unreadable;		/* the rest of the pushed words has no records that can be read */
+	bool unreadable;		/* nothing more can be read: see live_push() */
 	int error;			/* a negative errno: the analysis cannot continue */
 };
 
