@@ -2,7 +2,7 @@
 /*
  * An unprivileged user who tries to delay other users
  *
- * usage: attack ATTACK ordinary|hostile COUNT
+ * usage: attack ATTACK ordinary|hostile COUNT USER
  *
  * names	COUNT providers with names of 100 bytes, and sessions with 100 patterns
  * high		COUNT processes that send 16 requests at a time; the suite puts them into a memory
@@ -15,7 +15,7 @@
  *
  * "ordinary" is the control: the same processes and threads make system calls that do not reach the
  * module. The program prints "ready" when it is prepared, and attacks until a signal ends it. Root
- * starts it; it becomes user ATTACKER.
+ * starts it; it becomes USER, a number.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,6 @@
 
 #include "raw.h"
 
-#define ATTACKER	1000
 #define STRIDE_MIN	(64 << 10)
 #define PATTERNS	100
 #define BATCH		16
@@ -494,14 +493,14 @@ static void fifo(int number)
 
 int main(int argc, char **argv)
 {
-	if (argc != 4 || atoi(argv[3]) < 1) {
-		fprintf(stderr, "usage: attack ATTACK ordinary|hostile COUNT\n");
+	if (argc != 5 || atoi(argv[3]) < 1 || atoi(argv[4]) < 1) {
+		fprintf(stderr, "usage: attack ATTACK ordinary|hostile COUNT USER\n");
 		return 2;
 	}
 	hostile = !strcmp(argv[2], "hostile");
 	count = atoi(argv[3]);
 	shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED || raw_become(ATTACKER))
+	if (shared == MAP_FAILED || raw_become(atoi(argv[4])))
 		die("start", -errno);
 	prctl(PR_SET_NAME, "attack", 0, 0, 0);
 	signal(SIGTERM, end);

@@ -99,11 +99,19 @@ trace_end() {
 }
 
 attack() { # ATTACK hostile|ordinary
+	local name user=1000
+
+	# Each attack has its own user. Otherwise "names" would use up the quota of providers, and
+	# the attacks beside it could do nothing.
+	for name in $attacks; do
+		user=$((user + 1))
+		[ $name != $1 ] || break
+	done
 	# prepare_attacks() looks for this file, maybe before the subshell runs.
 	: > ready.$1
 	(
 		echo $BASHPID > $group/attackers/$1/cgroup.procs
-		exec ./attack $1 $2 ${counts[$1]}
+		exec ./attack $1 $2 ${counts[$1]} $user
 	) > ready.$1 2> said.$1 &
 	attackers="$attackers $!"
 }
