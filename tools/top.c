@@ -73,7 +73,7 @@ struct top {
 	bool batch, json, chooses;	/* chooses: options of a new session were given */
 	uint64_t count;			/* 0: no limit */
 	uint64_t interval;		/* ns */
-	uint64_t next;			/* wall time of the next update */
+	uint64_t next;			/* CLOCK_BOOTTIME of the next update */
 	int signals;
 };
 

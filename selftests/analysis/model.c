@@ -90,8 +90,9 @@ static bool is_touched(const struct machine *k, int t)
 }
 
 /*
- * Notes the first switch of @t. If @t leaves a CPU, the switch shows its state since the begin. If
- * @t @comes to a CPU after a wakeup, its state before the wakeup stays unknown.
+ * Notes the first switch of @t. If @t leaves a CPU, it has been running since the begin of the
+ * trace. If @t @comes to a CPU after a wakeup, its state before the wakeup stays unknown. Without a
+ * wakeup, it has been waiting for a CPU since the begin.
  */
 static void note_switch(struct machine *k, int t, bool comes)
 {

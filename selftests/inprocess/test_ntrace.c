@@ -16,7 +16,7 @@ static int count(void)
 	return ++evaluated;
 }
 
-/* Only macros use this function and its parameter. */
+/* Only macros use this function. */
 static const char *only_for_traces(int x)
 {
 	return x ? "x" : "y";

@@ -80,7 +80,7 @@ struct item {
 			uint32_t tid, pid;
 			uint32_t category;
 			uint32_t provider;
-			uint32_t place;	/* if .entered: source line of a scope, or NO_NAME */
+			uint32_t place;	/* if .entered: text of a scope's source line; or NO_NAME */
 		};
 		struct {	/* valid for scheduling */
 			/* The operation of the leaving or woken thread; 0: none. See cells.c. */

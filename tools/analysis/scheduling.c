@@ -495,8 +495,8 @@ static int wake(struct analysis *a, struct thread *t, const struct item *it,
 		return err;
 	}
 	/*
-	 * Make the entry of the waker now: account.c names it, and a new thread would move the
-	 * table that callers walk.
+	 * Make the entry of the waker now. account.c looks it up later while it goes through the
+	 * table of threads, and a new entry might move the table.
 	 */
 	if (is_real(it->other) && !thread_of(a, it->other))
 		return -ENOMEM;

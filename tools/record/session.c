@@ -545,7 +545,7 @@ static int stop(struct recorder *r, int err)
 	return first_error(err, record_finish_listing(r));
 }
 
-/* Ends an attachment, whose session goes on. */
+/* Ends an attachment. Its session goes on, or has ended already. */
 static int detach(struct recorder *r)
 {
 	int err = r->ended ? 0 : take_rest(r);

@@ -13,8 +13,12 @@
 #include "record/pack.h"
 #include "tail/tail.h"
 
-/* Limit of what at_compose_finish() may write */
+/*
+ * Bytes kept free for what at_compose_finish() writes. It writes more, and the file exceeds its
+ * limit, only if about a thousand threads have no names.
+ */
 #define TRACE_OUT_RESERVE	(64 * 1024)
+/* Smallest limit that a user may set for a file, or for all files */
 #define TRACE_OUT_MIN		(1024 * 1024)
 
 /**

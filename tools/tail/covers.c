@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Covers: times in which all records of a thread or a CPU are kept. A mark, which is a record of
- * the thread's or CPU's state, stands at the begin of each cover.
+ * Covers: times in which all records of a thread, of a CPU, or of the whole trace are kept. At the
+ * begin of each cover of a thread or a CPU stands a mark: a record of its state.
  */
 #include <errno.h>
 #include <stdlib.h>

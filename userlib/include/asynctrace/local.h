@@ -70,9 +70,10 @@ int at_local_exit(struct at_local *local, int (*fn)(void *arg), void *arg);
  */
 int at_local_enter_with(struct at_local *local, void *value);
 /*
- * Makes at_local_get() return NULL on all threads and in all contexts, until the next
- * at_local_run() or at_local_enter_with(). The values are released later, when the contexts that
- * have them are destroyed.
+ * Discards all values that @local has: at_local_get() returns NULL on all threads and in all
+ * contexts. Only values that at_local_run() or at_local_enter_with() sets later are current again.
+ * The discarded values are released when the contexts that have them are destroyed, or when the
+ * thread that has them ends or sets another value.
  */
 void at_local_disable(struct at_local *local);
 

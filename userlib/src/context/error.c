@@ -115,7 +115,7 @@ static __attribute__((noinline)) int run(struct at_catch *k, struct at_context *
 	if (!at_context_is_full(c) || !(c->flags_ & AT_CONTEXT_FAILED)) {
 		result = fn(arg);
 		if (result < 0) {
-			/* N33: at_context_fail() has already reported this error. */
+			/* N33: do not report an error that at_context_fail() has reported. */
 			if (!k->context || !at_context_is_full(c) ||
 			    !(c->flags_ & AT_CONTEXT_FAILED))
 				at_raise(result, NULL);

@@ -361,7 +361,10 @@ int at_drain_share(struct at_drain *d);
 int at_drain_start(struct at_drain *d);
 void at_drain_go(struct at_drain *d);
 void at_drain_stop(struct at_drain *d);	/* joins the thread */
-/* Between these two calls, the thread holds no lock of malloc() or the C library. */
+/*
+ * Between these two calls, the thread holds no lock of malloc() or the C library, unless it did
+ * not pause within AT_PAUSE_MAX_MS (see drain.c).
+ */
 void at_drain_pause(struct at_drain *d);
 void at_drain_resume(struct at_drain *d);
 /* Between these two calls, the thread is waiting in a system call and may be paused. */

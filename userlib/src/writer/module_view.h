@@ -51,7 +51,10 @@ struct at_module;
  * registers the process again. Returns 0 or a negative errno. The caller holds the back end's lock.
  */
 int at_beside_begin(const struct at_module *module, bool open);
-/* Ends beside mode. The caller holds the back end's lock, and the gate is at ATTACH or closed. */
+/*
+ * Ends beside mode. The caller holds the back end's lock, and at_gate_, the gate of the in-process
+ * trace, is at ATTACH or closed. The module's gate may be open.
+ */
 void at_beside_end(void);
 
 /*
