@@ -19,7 +19,7 @@ record=$((16#$("$AT" dump --offsets good.fxt | sed -n 5000p | cut -d' ' -f1)))
 cp good.fxt zero.fxt
 printf '\0\0\0\0\0\0\0\0' | dd of=zero.fxt bs=8 seek=$((record / 8)) conv=notrunc status=none
 head -c $((size - 8)) good.fxt >cut.fxt
-# Compressed data of which the first half is good
+# The first half of the trace, compressed, and damaged bytes after it
 { head -c $record good.fxt | gzip; printf '\37\213 damaged'; } >bad.fxt.gz
 { head -c $record good.fxt | zstd -q; printf ' damaged'; } >bad.fxt.zst
 # Compressed data that is damaged in the middle, so that wrong bytes are unpacked, too

@@ -142,8 +142,8 @@ static int crowd_of_a_user(void *arg)
 }
 
 /*
- * start_without_workers() keeps all CPUs busy with real-time threads while @spinning is set, so
- * that the module's workers do not run.
+ * start_without_workers() starts a session while real-time threads keep all CPUs busy, so that the
+ * module's workers do not run. @spinning: the threads of all CPUs but the first go on.
  */
 static volatile bool spinning;
 static volatile int spinners;

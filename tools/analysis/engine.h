@@ -486,7 +486,7 @@ void operation_put(struct operation *op);
 
 /* --- pair.c ------------------------------------------------------------------------------ */
 
-/* If @rec is an event of the pair, adds items that begin or end an operation. */
+/* If @rec is one of the two events of --pair, adds items that begin or end an operation. */
 int pair_event(struct analysis *a, const struct fxt_record *rec);
 
 /* --- orphans.c --------------------------------------------------------------------------- */

@@ -4,7 +4,8 @@
  *
  * A provider may have written anything there. Each record is checked to its last bit and written
  * anew. A provider cannot choose its identity: the slot's thread comes from the kernel. The time of
- * a record is always within the session, and never goes backwards within a ring.
+ * a record is always within the session. The times at which records were written never go backwards
+ * within a ring; the begin of a complete duration, or an event of a virtual thread, may be earlier.
  */
 #include <errno.h>
 #include <stdlib.h>

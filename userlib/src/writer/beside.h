@@ -58,8 +58,9 @@ bool at_beside_ready(void);
  */
 bool at_beside_learn(const char *category, uint32_t gate, int *mode);
 /*
- * Writes or counts a record for each destination that wants it. @gate: the gate of beside mode
- * under which it began.
+ * Writes a record into each destination that wants it; if that fails, counts it there as dropped or
+ * missed. @gate: the gate of beside mode under which the record began. A destination that has begun
+ * another run since then gets nothing.
  */
 void at_beside_write(uint32_t gate, const struct at_record *rec);
 /*

@@ -115,7 +115,7 @@ struct at_text_ {
 	const char *from;
 };
 
-/* Results of at_site_test_(). */
+/* Modes of a site. Results of at_site_test_() combine them with the gate, see TRACE_FOUND_(). */
 enum {
 	TRACE_SITE_OFF_	= 0,
 	TRACE_SITE_ON_	= 1,
