@@ -3,7 +3,8 @@
 #
 # Runs inside the test machine: unprivileged attackers, each alone and all together. Meanwhile
 # another user's instrumented program starts, forks and exits, and root records it. Waits for locks
-# must stay short, each operation must succeed, and the accounting must be exact.
+# must stay short, each operation must succeed, no operation may need more CPU time than without
+# attackers, and the accounting must be exact.
 #
 # usage: suite.sh DIR SECONDS full|share [ATTACK...]
 #
@@ -26,8 +27,10 @@ cd "$work" || exit 1
 
 # Limit of a wait, and a wait that emulation alone may cause, in ms of guest time
 limit=100 floor=20
-# A wait caused by the module occurs in each try, but a wait caused by the host's load does not.
+# What the module causes occurs in each try. A wait caused by the host's load does not.
 tries=3
+# Limit of an operation's CPU time beside attackers, as a multiple of that without attackers
+more=1.2
 
 if [ $size = full ]; then
 	declare -A counts=([names]=4096 [high]=24 [strides]=30 [threads]=30000
@@ -132,7 +135,7 @@ victims_end() {
 	exec 3>&-
 	wait $victims
 	victims_status=$?
-	rm line ready.*
+	rm -f line ready.*
 }
 
 # freeze ATTACK 1|0: stop all threads of the attackers, or let them continue
@@ -156,6 +159,14 @@ prepare_attacks() {
 	for a; do
 		[ $# = 1 ] || check "$a goes on" freeze $a 0
 	done
+}
+
+# run_alone: the victims without attackers; results are in the file alone
+run_alone() {
+	victims_begin || return
+	sleep $((seconds * 2))
+	victims_end
+	cp victims alone
 }
 
 # run_attack ATTACK hostile|ordinary: results are in the files waits, lost and victims
@@ -220,7 +231,7 @@ why() {
 figures() { # WHAT
 	echo "# $1: module $(of module 2) ms of $(of module 3) waits, any lock $(of any 2) ms of $(of any 3)"
 	echo "# attackers: $did"
-	grep '^# victims wrote\|^# operations' victims
+	grep '^# victims wrote\|^# operations\|^# CPU time' victims
 }
 
 # Waits in the module must stay below the limit, and below three times the waits beside ordinary
@@ -234,6 +245,26 @@ bearable() {
 	[ $ok ]
 }
 
+# cpu_times FILE: print each operation of the victims and its CPU time in us
+cpu_times() {
+	sed -n 's/^# CPU time (.*): //p' $1 | xargs -n 2
+}
+
+# Print each operation's CPU time as a multiple of that without attackers: alone or beside ordinary
+# work, whichever is more. Beside any work, the clock also counts instructions of another CPU if that
+# has its turn during an operation.
+multiples() {
+	join <(cpu_times alone | sort) <(cpu_times ordinary | sort) |
+		join - <(cpu_times victims | sort) |
+		awk '{ printf "%s %.2f\n", $1, $4 / ($2 > $3 ? $2 : $3) }'
+}
+
+# Status 0 if the victims' work does not grow with that of the attackers
+flat() {
+	multiples > grown
+	[ $(wc -l < grown) = 10 ] && awk -v more=$more '$2 > more { exit 1 }' grown
+}
+
 judge() { # ATTACK
 	local try
 
@@ -242,19 +273,22 @@ judge() { # ATTACK
 	run_attack $1 ordinary
 	figures "$1, ordinary work"
 	check "the victims beside ordinary work: status $victims_status" [ $victims_status = 0 ]
-	ordinary=$(awk -v o="$(of any 2)" 'BEGIN { print 3 * o }')
-	allowed=$(least "$(most "$ordinary" $floor)" $limit)
-	allowed_any=$(most "$ordinary" $limit)
+	cp victims ordinary
+	thrice=$(awk -v o="$(of any 2)" 'BEGIN { print 3 * o }')
+	allowed=$(least "$(most "$thrice" $floor)" $limit)
+	allowed_any=$(most "$thrice" $limit)
 	for try in $(seq $tries); do
 		run_attack $1 hostile
 		figures "$1, attack"
 		check "events were lost: $(cat lost)" [ "$(cat lost)" = 0 ]
 		check "the victims: status $victims_status" [ $victims_status = 0 ]
 		check "the attackers did nothing: $did" [ "${did%% *}" != 0 -o $1 = all ]
-		bearable && break
-		echo "# $1: a wait is too long, in try $try"
+		echo "# $1, attack: multiples of the CPU time without attackers:" $(multiples)
+		bearable && flat && break
+		echo "# $1: a wait is too long, or an operation needs too much CPU time, in try $try"
 		grep '^#' waits
 	done
+	check "an operation needs more than $more times the CPU time without attackers" flat
 	check "waits in the module stay below $allowed ms, others below $allowed_any ms" bearable
 	echo "# $1: limits: module $allowed ms, any lock $allowed_any ms"
 	end
@@ -262,6 +296,11 @@ judge() { # ATTACK
 
 echo "KTAP version 1"
 prepare
+begin "without attackers"
+run_alone
+check "the victims: status $victims_status" [ $victims_status = 0 ]
+grep '^# operations\|^# CPU time' alone
+end
 for a; do
 	judge $a
 done

@@ -10,7 +10,8 @@
  *	Such a program. Registers, writes events, forks a child that does the same, and exits.
  *
  * Each operation must succeed, and for each program written = delivered + overwritten + cleared +
- * dropped must hold exactly.
+ * dropped must hold exactly. At its end, "record" prints how long the operations took, and their CPU
+ * time. If the machine's clock counts instructions, 1 us of CPU time are 1,000 instructions.
  */
 #include <errno.h>
 #include <poll.h>
@@ -22,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,64 +41,85 @@
 #define PAUSE_US	20000
 #define PATTERNS_MAX	8
 
+struct cost {
+	uint64_t us;		/* elapsed time */
+	uint64_t cpu_ns;	/* CPU time of the calling thread */
+};
+
 /* A program's report on one of its processes */
 struct report {
 	uint32_t provider;
 	uint32_t written;
-	uint32_t gate_us;	/* time until it was recorded */
-	uint32_t fork_us;
+	bool forked;		/* it has forked a child */
+	struct cost registration, events, fork;
+	struct cost wait;	/* until it was recorded */
+	uint64_t cpu_ns;	/* CPU time of its main thread until this report */
 };
 
-static uint64_t now_us(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+static struct cost now(void)
+{
+	return (struct cost){
+		.us = clock_ns(CLOCK_MONOTONIC) / 1000,
+		.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID),
+	};
+}
+
+static struct cost since(struct cost begin)
+{
+	const struct cost end = now();
+
+	return (struct cost){ end.us - begin.us, end.cpu_ns - begin.cpu_ns };
 }
 
 /* --- a program of another user --------------------------------------------------------- */
 
 static int report_fd;
 
-/*
- * Waits until a session records this process. In a forked child, the first look at the gate
- * registers the child.
- */
-static struct report be_recorded(void)
+/* Waits until a session records this process. */
+static void be_recorded(struct report *r)
 {
 	struct at_status_info status = { .size = sizeof(status) };
-	const uint64_t begin = now_us();
-	struct report r = { 0 };
+	const struct cost begin = now();
 
 	while (!nu_gate()) {
-		if (now_us() - begin > GATE_MS * 1000ULL)
+		if (since(begin).us > GATE_MS * 1000ULL)
 			break;
 		sleep_us(500);
 	}
-	r.gate_us = now_us() - begin;
+	r->wait = since(begin);
 	if (!at_status(&status))
-		r.provider = status.provider;
-	return r;
+		r->provider = status.provider;
 }
 
 static void write_events(struct report *r)
 {
+	const struct cost begin = now();
+
 	for (int i = 0; i < EVENTS; i++)
 		r->written += !!nu_emit(getpid() % NU_WRITERS, r->written, -1);
+	r->events = since(begin);
 }
 
-static int send_report(const struct report *r)
+static int send_report(struct report *r)
 {
+	r->cpu_ns = now().cpu_ns;
 	return write(report_fd, r, sizeof(*r)) == sizeof(*r) && r->written ? 0 : 1;
 }
 
 static int program(const char *fd)
 {
 	const struct at_provider_options opts = { .size = sizeof(opts), .name = "victim" };
-	struct report r, child;
+	struct report r = { 0 }, child = { 0 };
+	struct cost begin = now();
 	int status = -1, err;
-	uint64_t begin;
 	pid_t pid;
 
 	report_fd = atoi(fd);
@@ -106,17 +129,23 @@ static int program(const char *fd)
 		printf("# register: %s\n", strerror(-err));
 		return 1;
 	}
-	r = be_recorded();
+	r.registration = since(begin);
+	be_recorded(&r);
 	write_events(&r);
-	begin = now_us();
+	begin = now();
 	pid = fork();
 	if (!pid) {
+		begin = now();
 		prctl(PR_SET_NAME, "vic-child", 0, 0, 0);
-		child = be_recorded();
+		/* The first look at the gate registers the child. */
+		nu_gate();
+		child.registration = since(begin);
+		be_recorded(&child);
 		write_events(&child);
 		_exit(send_report(&child));
 	}
-	r.fork_us = now_us() - begin;
+	r.fork = since(begin);
+	r.forked = true;
 	write_events(&r);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status) {
 		printf("# fork: status %d\n", status);
@@ -127,23 +156,69 @@ static int program(const char *fd)
 
 /* --- measurements ----------------------------------------------------------------------- */
 
-enum operation { PROGRAM, RECORDED, FORK, CREATE, INIT, START, STOP, TERMINATE, OPERATIONS };
-
-static const char *const operations[OPERATIONS] = {
-	"program", "recorded", "fork", "create", "init", "start", "stop", "terminate",
+enum operation {
+	PROGRAM, WAIT, REGISTER, WRITE, FORK, CHILD, EXIT, CREATE, INIT, START, STOP, TERMINATE,
+	OPERATIONS
 };
 
-static _Atomic uint64_t longest[OPERATIONS], turns[OPERATIONS];
+static const char *const operations[OPERATIONS] = {
+	"program", "wait", "register", "write", "fork", "child", "exit", "create", "init", "start",
+	"stop", "terminate",
+};
+
+/* Measurements. Only one thread measures each operation. */
+static struct {
+	uint64_t longest_us;
+	uint64_t *cpu_ns;
+	size_t nr, room;
+} figures[OPERATIONS];
+
 static atomic_bool leave;
 static atomic_uint failures;
 
-static void measured(enum operation op, uint64_t us)
+static void measured(enum operation op, struct cost cost)
 {
-	uint64_t is = longest[op];
+	if (figures[op].longest_us < cost.us)
+		figures[op].longest_us = cost.us;
+	if (figures[op].nr == figures[op].room) {
+		figures[op].room = figures[op].room ? 2 * figures[op].room : 1024;
+		figures[op].cpu_ns = realloc(figures[op].cpu_ns,
+					     figures[op].room * sizeof(uint64_t));
+		must(figures[op].cpu_ns);
+	}
+	figures[op].cpu_ns[figures[op].nr++] = cost.cpu_ns;
+}
 
-	turns[op]++;
-	while (is < us && !atomic_compare_exchange_weak(&longest[op], &is, us))
-		;
+static int compare_numbers(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Returns the lower quartile. A larger part of the operations may have been interrupted, or, as the
+ * CPUs take turns, the clock has counted instructions of other CPUs, too.
+ */
+static uint64_t quartile_cpu_ns(enum operation op)
+{
+	if (!figures[op].nr)
+		return 0;
+	qsort(figures[op].cpu_ns, figures[op].nr, sizeof(uint64_t), compare_numbers);
+	return figures[op].cpu_ns[figures[op].nr / 4];
+}
+
+static void print_figures(void)
+{
+	printf("# operations (longest in ms):");
+	for (int i = 0; i < OPERATIONS; i++)
+		printf(" %zu %s (%.1f)", figures[i].nr, operations[i],
+		       figures[i].longest_us / 1000.0);
+	/* A program lasts longer than a CPU's turn. Its parts are measured. */
+	printf("\n# CPU time (lower quartile in us):");
+	for (int i = REGISTER; i < OPERATIONS; i++)
+		printf(" %s %.1f", operations[i], quartile_cpu_ns(i) / 1000.0);
+	putchar('\n');
 }
 
 static void __attribute__((format(printf, 1, 2))) fail(const char *fmt, ...)
@@ -242,10 +317,10 @@ static int start(struct at_ctl *ctl, uint32_t id)
 static void session_step(struct at_ctl *ctl, enum operation op, uint32_t id,
 			 int (*request)(struct at_ctl *ctl, uint32_t id))
 {
-	const uint64_t begin = now_us();
+	const struct cost begin = now();
 	int err = request(ctl, id);
 
-	measured(op, now_us() - begin);
+	measured(op, since(begin));
 	if (err)
 		fail("%s: %s", operations[op], at_ctl_error(ctl));
 }
@@ -259,16 +334,16 @@ static void *controller(void *arg)
 		.nr_providers = 1, .providers = &nobody,
 	};
 	struct at_ctl *ctl;
-	uint64_t begin;
+	struct cost begin;
 	uint32_t id;
 	int err;
 
 	prctl(PR_SET_NAME, "vic-control", 0, 0, 0);
 	must(!at_ctl_open(&ctl));
 	while (!leave) {
-		begin = now_us();
+		begin = now();
 		err = at_session_create(ctl, &opts, &id);
-		measured(CREATE, now_us() - begin);
+		measured(CREATE, since(begin));
 		if (err) {
 			fail("create: %s", at_ctl_error(ctl));
 			break;
@@ -289,13 +364,14 @@ static struct report *reports;
 static size_t nr_reports, room_for_reports;
 static int report_pipe[2];
 
-static void take_report(void)
+/* Returns the CPU time of the reporting process until it reported. */
+static uint64_t take_report(void)
 {
 	struct report r;
 
 	if (read(report_pipe[0], &r, sizeof(r)) != sizeof(r)) {
 		fail("no report of a program");
-		return;
+		return 0;
 	}
 	if (nr_reports == room_for_reports) {
 		room_for_reports = room_for_reports ? 2 * room_for_reports : 1024;
@@ -303,14 +379,23 @@ static void take_report(void)
 		must(reports);
 	}
 	reports[nr_reports++] = r;
-	measured(RECORDED, r.gate_us);
-	if (r.fork_us)
-		measured(FORK, r.fork_us);
+	measured(WAIT, r.wait);
+	measured(WRITE, r.events);
+	measured(r.forked ? REGISTER : CHILD, r.registration);
+	if (r.forked)
+		measured(FORK, r.fork);
+	return r.cpu_ns;
+}
+
+static uint64_t to_ns(struct timeval t)
+{
+	return t.tv_sec * 1000000000ULL + t.tv_usec * 1000ULL;
 }
 
 static void run_program(const char *self)
 {
-	const uint64_t begin = now_us();
+	struct cost cost = now();
+	struct rusage used;
 	int status = -1;
 	char fd[16];
 	pid_t pid;
@@ -323,14 +408,15 @@ static void run_program(const char *self)
 		execl(self, self, "program", fd, NULL);
 		_exit(127);
 	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status) {
+	if (pid < 0 || wait4(pid, &status, 0, &used) != pid || status) {
 		fail("a program ended with status %#x", status);
 		return;
 	}
-	measured(PROGRAM, now_us() - begin);
-	/* The reports of the child and of the program */
-	take_report();
-	take_report();
+	measured(PROGRAM, since(cost));
+	/* After their reports, the program and its child only end. */
+	cost = (struct cost){ .cpu_ns = to_ns(used.ru_utime) + to_ns(used.ru_stime) };
+	cost.cpu_ns -= take_report() + take_report();
+	measured(EXIT, cost);
 }
 
 static bool told_to_leave(void)
@@ -372,15 +458,6 @@ static void check_ledger(void)
 	       (unsigned long long)dropped);
 }
 
-static void print_figures(void)
-{
-	printf("# operations (longest in ms):");
-	for (int i = 0; i < OPERATIONS; i++)
-		printf(" %llu %s (%.1f)", (unsigned long long)turns[i], operations[i],
-		       longest[i] / 1000.0);
-	putchar('\n');
-}
-
 static int record(const char *self, int nr, const char *const *patterns)
 {
 	const struct at_session_options opts = {
@@ -417,7 +494,7 @@ static int record(const char *self, int nr, const char *const *patterns)
 	if (at_session_destroy(ctl, id))
 		fail("terminate: %s", at_ctl_error(ctl));
 	at_ctl_close(ctl);
-	if (!turns[PROGRAM] || !turns[TERMINATE])
+	if (!figures[PROGRAM].nr || !figures[TERMINATE].nr)
 		fail("no operation was made");
 	return failures != 0;
 }
