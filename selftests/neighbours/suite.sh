@@ -27,7 +27,7 @@ cd "$work" || exit 1
 
 # Limit of a wait, and a wait that emulation alone may cause, in ms of guest time
 limit=100 floor=20
-# What the module causes occurs in each try. A wait caused by the host's load does not.
+# The module causes the same in each try. A wait caused by the host's load does not.
 tries=3
 # Limit of an operation's CPU time beside attackers, as a multiple of that without attackers
 more=1.2
@@ -251,8 +251,8 @@ cpu_times() {
 }
 
 # Print each operation's CPU time as a multiple of that without attackers: alone or beside ordinary
-# work, whichever is more. Beside any work, the clock also counts instructions of another CPU if that
-# has its turn during an operation.
+# work, whichever is more. Beside any work, the clock also counts the instructions of another CPU
+# that has its turn during an operation.
 multiples() {
 	join <(cpu_times alone | sort) <(cpu_times ordinary | sort) |
 		join - <(cpu_times victims | sort) |
