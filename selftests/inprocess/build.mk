@@ -42,8 +42,8 @@ $(eval $(call wt_flavour,$(WT)/race,$(B)/race/libasynctrace.a,-DAT_TEST_HOOKS))
 $(eval $(call wt_flavour,$(WT)/asan,$(B)/asan/libasynctrace.a,$(WT_ASAN)))
 $(eval $(call wt_flavour,$(WT)/tsan,$(B)/tsan/libasynctrace.a,-fsanitize=thread))
 
-# A program with macros that links with the shared library
-$(WT)/shared/env_prog: selftests/inprocess/env_prog.c $(B)/libasynctrace.so
+# Programs with macros that link with the shared library
+$(WT)/shared/%_prog: selftests/inprocess/%_prog.c $(B)/libasynctrace.so
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WT_CFLAGS) -o $@ $< -L$(B) -lasynctrace
 
@@ -56,6 +56,7 @@ $(WT)/shared/test_sanitized: $(WT_SANITIZED) $(B)/libasynctrace.so
 
 .PHONY: writer-tests
 writer-tests: $(WT_TESTS:%=$(WT)/plain/%) $(WT)/plain/env_prog $(WT)/shared/env_prog \
+	$(WT)/plain/fork_prog $(WT)/shared/fork_prog $(WT)/asan/fork_prog $(WT)/tsan/fork_prog \
 	$(WT)/shared/test_sanitized \
 	$(addprefix $(WT)/race/,test_law test_kill test_binding test_late) \
 	$(addprefix $(WT)/asan/,test_types test_special test_cxx test_law test_fork test_trace \

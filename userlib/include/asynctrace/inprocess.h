@@ -19,7 +19,8 @@
  * session does, none records the process before the trace stops: this is not supported yet. See
  * at_trace_start(3).
  *
- * A forked child is not traced, but it may start its own trace. A child made by clone(2) without
+ * A forked child is not in its parent's trace, but it may start its own. If ASYNCTRACE_OUT has %p,
+ * the first macro in each child does so: see at_trace_start(3). A child made by clone(2) without
  * the C library writes into its parent's trace.
  *
  * Thread safety: both functions are thread-safe.

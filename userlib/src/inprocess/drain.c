@@ -465,7 +465,7 @@ static void *drain_thread(void *arg)
 	struct timespec until;
 
 	/*
-	 * at_drain_start() has set .working, so that fork() waits while this thread starts:
+	 * The thread is marked as working before it runs, so that fork() waits while it starts:
 	 * starting may call malloc(3).
 	 */
 	at_drain_leave(d);
@@ -544,11 +544,27 @@ int at_drain_start(struct at_drain *d)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	d->working = true;
-	err = pthread_create(&d->thread, NULL, drain_thread, d);
+	err = at_library_thread(&d->thread, drain_thread, d);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!err)
 		pthread_setname_np(d->thread, "asynctrace");
 	return -err;
+}
+
+void at_drain_adopt(struct at_drain *d)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	d->working = true;
+	d->thread = pthread_self();
+	pthread_setname_np(d->thread, "asynctrace");
+}
+
+void at_drain_run(struct at_drain *d)
+{
+	drain_thread(d);
 }
 
 void at_drain_go(struct at_drain *d)

@@ -3,21 +3,26 @@
  * ASYNCTRACE_OUT and the other variables: checks them, starts the trace that they ask for, and at
  * exit stops it and reports losses. All variables are checked before a file is opened, and a
  * message names the wrong one.
+ *
+ * With %p in the name, forked children get traces with the same settings. The settings are kept,
+ * because the program may change or overwrite its environment, and its directory.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "writer/child_trace.h"
 #include "writer/internal.h"
 #include "inproc.h"
 
-struct settings {
+static struct settings {
 	struct at_trace_options options;
 	const char *out;
-	char name[PATH_MAX];	/* @out, expanded */
+	char name[PATH_MAX];	/* @directory and @out, expanded */
 	bool has_pid;		/* @out has %p */
-};
+	char directory[PATH_MAX]; /* ends in a slash; empty if @out needs none */
+} settings;
 
 static bool get_mode(struct settings *set)
 {
@@ -136,15 +141,17 @@ static bool is_plain(const char *out)
 
 static bool get_name(struct settings *set)
 {
+	const size_t n = strlen(set->directory);
 	struct at_output_name what;
 
-	switch (at_output_expand(set->out, set->name, sizeof(set->name), &what)) {
+	memcpy(set->name, set->directory, n);
+	switch (at_output_expand(set->out, set->name + n, sizeof(set->name) - n, &what)) {
 	case 0:
 		set->has_pid = what.has_pid;
 		return true;
 	case -ENAMETOOLONG:
-		at_warn("ASYNCTRACE_OUT: must have fewer than %d bytes, has %zu; not tracing",
-		       PATH_MAX, strlen(set->out));
+		at_warn("ASYNCTRACE_OUT: must have fewer than %zu bytes, has %zu; not tracing",
+		       sizeof(set->name) - n, strlen(set->out));
 		return false;
 	default:
 		if (what.wrong)
@@ -163,6 +170,10 @@ static void explain_failure(const struct settings *set, const struct at_output *
 	const uint64_t ring = at_ring_size(&set->options);
 
 	switch (step) {
+	case AT_START_OPTIONS:
+		at_warn("ASYNCTRACE_OUT=%s: process %d has started a trace or the flight recorder itself; not tracing",
+			set->out, getpid());
+		break;
 	case AT_START_OUTPUT:
 		if (err == -EBUSY && out->owner)
 			at_warn("ASYNCTRACE_OUT=%s: process %d writes its trace there; not tracing process %d",
@@ -187,28 +198,80 @@ static void explain_failure(const struct settings *set, const struct at_output *
 	}
 }
 
-void at_trace_from_environment(void)
+/* Starts a trace into the file @set->name, and says so. */
+static bool start(const struct settings *set, bool caller_drains)
 {
-	static struct settings set;
+	const struct at_target to = {
+		.fd = -1, .name = set->name, .has_pid = set->has_pid,
+		.caller_drains = caller_drains,
+	};
 	const struct at_output *out;
 	enum at_start_step step;
 	int err;
 
-	set.out = secure_getenv("ASYNCTRACE_OUT");
-	if (!set.out || !*set.out)
-		return;
-	set.options.size = sizeof(set.options);
-	if (!get_mode(&set) || !get_size(&set) || !get_categories(&set) || !get_provider(&set) ||
-	    !is_plain(set.out) || !get_name(&set))
-		return;
-	err = at_trace_start_file(set.name, set.has_pid, &set.options, &out, &step);
+	err = at_trace_start_file(&to, &set->options, &out, &step);
 	if (err)
-		explain_failure(&set, out, err, step);
-	else if (strcmp(out->name, set.name))
-		at_warn("%s exists: process %d writes its trace to %s", set.name, getpid(),
+		explain_failure(set, out, err, step);
+	else if (strcmp(out->name, set->name))
+		at_warn("%s exists: process %d writes its trace to %s", set->name, getpid(),
 		       out->name);
-	else if (set.has_pid)
+	else if (set->has_pid)
 		at_warn("process %d writes its trace to %s", getpid(), out->name);
+	return !err;
+}
+
+/* --- forked children ------------------------------------------------------ */
+
+static bool start_in_child(bool beside)
+{
+	if (beside)
+		at_module_join();
+	return get_name(&settings) && start(&settings, true);
+}
+
+static void explain_no_thread(int err)
+{
+	explain_failure(&settings, NULL, -err, AT_START_THREAD);
+}
+
+/* In a program with the thread sanitizer, this function exists. */
+extern void __tsan_init(void) __attribute__((weak));
+
+/*
+ * Keeps the settings for forked children. Without memory for that, they are not traced. The thread
+ * sanitizer does not support a child that creates a thread, and ends it.
+ */
+static void prepare_for_children(struct settings *set)
+{
+	static const struct at_child_starter starter = {
+		.start = start_in_child, .drain = at_trace_drain, .no_thread = explain_no_thread,
+	};
+	const char *categories = set->options.categories;
+
+	if (__tsan_init)
+		return;
+	if (*set->out != '/' && getcwd(set->directory, sizeof(set->directory) - 1))
+		strcat(set->directory, "/");
+	set->out = strdup(set->out);
+	set->options.name = strndup(at_default_name(), ASYNCTRACE_NAME_MAX);
+	set->options.categories = strdup(categories ?: "");
+	if (set->out && set->options.name && set->options.categories)
+		at_child_trace_prepare(&starter);
+}
+
+/* --- start and end -------------------------------------------------------- */
+
+void at_trace_from_environment(void)
+{
+	struct settings *set = &settings;
+
+	set->out = secure_getenv("ASYNCTRACE_OUT");
+	if (!set->out || !*set->out)
+		return;
+	set->options.size = sizeof(set->options);
+	if (get_mode(set) && get_size(set) && get_categories(set) && get_provider(set) &&
+	    is_plain(set->out) && get_name(set) && start(set, false) && set->has_pid)
+		prepare_for_children(set);
 }
 
 static __attribute__((destructor)) void stop_at_exit(void)

@@ -20,6 +20,7 @@
 #include <asynctrace/flight.h>
 
 #include "compose/mem.h"
+#include "writer/child_trace.h"
 #include "writer/internal.h"
 #include "flight.h"
 #include "inproc.h"
@@ -189,6 +190,9 @@ AT_PUBLIC int at_flight_start(uint64_t min_age, uint64_t max_bytes)
 
 	if (max_bytes > AT_BYTES_MAX)
 		return -EINVAL;
+	/* The thread that starts the trace of a child needs the lock. */
+	if (at_child_trace_pending())
+		at_attach();
 	at_inproc_lock(&quiet);
 	if (flight.state == OFF) {
 		err = start_recorder(min_age ?: ASYNCTRACE_FLIGHT_AGE,

@@ -41,6 +41,8 @@ struct at_area *at_rings_area(void);
  * Returns 0 or a negative errno; -EBUSY: there is another user, and not both record all categories.
  */
 int at_rings_get(struct at_shape *shape, const char *categories);
+/* Does a session of the module record the process, too? */
+bool at_rings_beside(void);
 /* Has another user already shown the rings to the writers? */
 bool at_rings_shared(void);
 /* Shows the rings to the writers of this process, and opens the gate. */

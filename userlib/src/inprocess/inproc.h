@@ -93,12 +93,28 @@ enum at_start_step {
 	AT_START_THREAD,
 };
 
+/**
+ * struct at_target - destination of a trace
+ * @fd: the descriptor, if @name is NULL
+ * @name: the file
+ * @has_pid: @name contains the process id
+ * @caller_drains: the trace has no thread before the caller calls at_trace_drain()
+ */
+struct at_target {
+	int fd;
+	const char *name;
+	bool has_pid;
+	bool caller_drains;
+};
+
 /*
  * Starts a trace like at_trace_start(), but into a file. *@out has the file's name. After an
  * error, *@step is the step that failed.
  */
-int at_trace_start_file(const char *name, bool has_pid, const struct at_trace_options *options,
+int at_trace_start_file(const struct at_target *to, const struct at_trace_options *options,
 			const struct at_output **out, enum at_start_step *step);
+/* Drains the trace until it is stopped. The stop joins the calling thread. */
+void at_trace_drain(void);
 /*
  * Stops a trace like at_trace_stop(). Returns -ESRCH if no trace runs, or if the program started
  * it. *@collided: of the dropped records, those that found the fallback ring locked
@@ -359,6 +375,9 @@ int at_drain_live(struct at_drain *d);
 int at_drain_share(struct at_drain *d);
 /* Creates the thread. It reads and writes nothing before at_drain_go(). */
 int at_drain_start(struct at_drain *d);
+/* Makes the calling thread the one that at_drain_stop() joins. It must call at_drain_run(). */
+void at_drain_adopt(struct at_drain *d);
+void at_drain_run(struct at_drain *d);
 void at_drain_go(struct at_drain *d);
 void at_drain_stop(struct at_drain *d);	/* joins the thread */
 /*

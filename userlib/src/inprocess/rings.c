@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "writer/beside.h"
+#include "writer/child_trace.h"
 #include "writer/internal.h"
 #include "writer/registration.h"
 #include "flight.h"
@@ -82,19 +83,25 @@ static void in_child(void)
 	for (int i = 0; i < AT_RINGS_USERS; i++)
 		if (rings.handlers[i])
 			rings.handlers[i]->child();
+	at_child_trace_forked();
 	if (!rings.users)
 		return;
 	rings.users = 0;
 	rings.shown = false;
 	at_backend_forked();
 	at_beside_forked();
-	/* With ATTACH, the child registers at its first event: the module's session records it. */
-	at_gate_reset(rings.beside ? ASYNCTRACE_GATE_ATTACH : ASYNCTRACE_GATE_OFF);
+	/*
+	 * With ATTACH, the child registers at its first event, so that the module's session records
+	 * it, or starts a trace of its own.
+	 */
+	at_gate_reset(rings.beside || at_child_trace_pending() ? ASYNCTRACE_GATE_ATTACH :
+		      ASYNCTRACE_GATE_OFF);
 	rings.beside = false;
 	at_area_detach();
 	at_slots_forked();
 	at_backend_set(ASYNCTRACE_BACKEND_NONE, NULL, NULL);
-	at_backend_why(ASYNCTRACE_REASON_FORKED, 0);
+	at_backend_why(at_child_trace_pending() ? ASYNCTRACE_REASON_UNREGISTERED :
+		       ASYNCTRACE_REASON_FORKED, 0);
 }
 
 int at_inproc_handle_fork(const struct at_fork_handlers *handlers)
@@ -157,6 +164,11 @@ int at_rings_get(struct at_shape *shape, const char *categories)
 	return 0;
 }
 
+bool at_rings_beside(void)
+{
+	return rings.beside;
+}
+
 bool at_rings_shared(void)
 {
 	return rings.shown;
@@ -165,11 +177,14 @@ bool at_rings_shared(void)
 /*
  * Shows the rings to writers, with the back end's lock held. If a session of the module records the
  * process, the gate is ATTACH during the change. Then writers wait for the lock, and the session
- * loses none of their records.
+ * loses none of their records. While a forked child starts its trace, the gate remains at ATTACH
+ * for the same reason.
  */
 static int show_locked(void)
 {
-	uint32_t generation = at_new_generation(), meanwhile = ASYNCTRACE_GATE_OFF;
+	uint32_t generation = at_new_generation();
+	uint32_t meanwhile = at_child_trace_pending() ? ASYNCTRACE_GATE_ATTACH :
+							ASYNCTRACE_GATE_OFF;
 	int err;
 
 	rings.beside = at_session_records();

@@ -8,6 +8,7 @@
 #include <asynctrace/compose.h>
 
 #include "compose/internal.h"
+#include "writer/child_trace.h"
 #include "writer/internal.h"
 #include "flight.h"
 #include "inproc.h"
@@ -60,7 +61,7 @@ static void after_fork(void)
 
 /*
  * The child closes its copy of the descriptor, because the reader of a pipe waits until all
- * copies are closed.
+ * copies are closed. The child may start a trace of its own at its first macro.
  */
 static void in_child(void)
 {
@@ -68,6 +69,8 @@ static void in_child(void)
 		return;
 	trace.running = false;
 	at_output_close(&trace.out);
+	if (trace.from_environment)
+		at_child_trace_want(at_rings_beside());
 }
 
 static const struct at_fork_handlers fork_handlers = {
@@ -89,14 +92,7 @@ int at_trace_share(void)
 	}
 }
 
-/* Destination of a trace: the file @name, or @fd if @name is NULL. */
-struct target {
-	int fd;
-	const char *name;
-	bool has_pid;
-};
-
-static int open_output(const struct target *to)
+static int open_output(const struct at_target *to)
 {
 	return to->name ? at_output_open(&trace.out, to->name, to->has_pid) :
 			  at_output_adopt(&trace.out, to->fd);
@@ -116,7 +112,16 @@ static void ignore_earlier_records(struct at_drain *d)
 	}
 }
 
-static int start_drain(const struct at_trace_options *o, enum at_start_step *step)
+static int start_thread(const struct at_target *to)
+{
+	if (!to->caller_drains)
+		return at_drain_start(&trace.drain);
+	at_drain_adopt(&trace.drain);
+	return 0;
+}
+
+static int start_drain(const struct at_target *to, const struct at_trace_options *o,
+		       enum at_start_step *step)
 {
 	struct at_compose_options co = { .size = sizeof(co), .fd = trace.out.fd };
 	int err;
@@ -141,7 +146,7 @@ static int start_drain(const struct at_trace_options *o, enum at_start_step *ste
 	if (trace.out.callers < 0 && trace.out.regular)
 		at_compose_flush(trace.composer);
 	*step = AT_START_THREAD;
-	err = at_drain_start(&trace.drain);
+	err = start_thread(to);
 	if (err)
 		goto fail;
 	*step = AT_START_MEMORY;
@@ -150,14 +155,15 @@ static int start_drain(const struct at_trace_options *o, enum at_start_step *ste
 		at_drain_go(&trace.drain);
 		return 0;
 	}
-	at_drain_stop(&trace.drain);
+	if (!to->caller_drains)
+		at_drain_stop(&trace.drain);
 fail:
 	at_drain_free(&trace.drain);
 	at_compose_free(trace.composer);
 	return err;
 }
 
-static int start_trace(const struct target *to, const struct at_trace_options *o,
+static int start_trace(const struct at_target *to, const struct at_trace_options *o,
 		       enum at_start_step *step)
 {
 	struct at_shape shape;
@@ -191,7 +197,7 @@ static int start_trace(const struct target *to, const struct at_trace_options *o
 		goto fail_rings;
 	*step = AT_START_MEMORY;
 	trace.collisions = at_fallback_collisions();
-	err = start_drain(o, step);
+	err = start_drain(to, o, step);
 	if (!err)
 		return 0;
 	at_output_discard(&trace.out);
@@ -203,7 +209,7 @@ fail_rings:
 AT_PUBLIC int at_trace_start(int fd, const struct at_trace_options *options)
 {
 	struct at_trace_options o = { .size = sizeof(o) };
-	const struct target to = { .fd = fd };
+	const struct at_target to = { .fd = fd };
 	enum at_start_step step;
 	struct at_quiet quiet;
 	int err = -EBUSY;
@@ -220,15 +226,16 @@ AT_PUBLIC int at_trace_start(int fd, const struct at_trace_options *options)
 		err = start_trace(&to, &o, &step);
 		trace.running = !err;
 		trace.from_environment = false;
+		if (!err)
+			at_child_trace_forget();
 	}
 	at_inproc_unlock(&quiet);
 	return err;
 }
 
-int at_trace_start_file(const char *name, bool has_pid, const struct at_trace_options *options,
+int at_trace_start_file(const struct at_target *to, const struct at_trace_options *options,
 			const struct at_output **out, enum at_start_step *step)
 {
-	const struct target to = { .fd = -1, .name = name, .has_pid = has_pid };
 	struct at_quiet quiet;
 	int err = -EBUSY;
 
@@ -236,11 +243,16 @@ int at_trace_start_file(const char *name, bool has_pid, const struct at_trace_op
 	*step = AT_START_OPTIONS;
 	at_inproc_lock(&quiet);
 	if (!trace.running) {
-		err = start_trace(&to, options, step);
+		err = start_trace(to, options, step);
 		trace.running = trace.from_environment = !err;
 	}
 	at_inproc_unlock(&quiet);
 	return err;
+}
+
+void at_trace_drain(void)
+{
+	at_drain_run(&trace.drain);
 }
 
 /* The reader has counted all records that it has read as delivered. Finds those in the file. */

@@ -3,6 +3,7 @@
 #ifndef AT_INTERNAL_H
 #define AT_INTERNAL_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -268,10 +269,13 @@ bool at_module_cut(uint32_t gate, uint32_t run);
 /* --- provider.c ---------------------------------------------------------- */
 
 /*
- * Registers the process, or waits for the thread that registers. To be called if the gate is at
- * ATTACH. Returns the new gate; ATTACH: the other thread took too long. Async-signal-safe.
+ * Registers the process, or starts the trace of a forked child (child_trace.h), or waits for the
+ * thread that does. To be called if the gate is at ATTACH. Returns the new gate; ATTACH: the other
+ * thread took too long. Async-signal-safe.
  */
 uint32_t at_attach(void);
+/* Registers the process if the gate is at ATTACH. For a thread that starts a child's trace. */
+void at_module_join(void);
 /*
  * Gives the calling thread a slot. Returns the slot, > 0, or a negative errno. *@cell: where the
  * kernel reads the thread's operation, or NULL.
@@ -329,6 +333,11 @@ void at_trace_from_environment(void);
  * false if the gate has changed.
  */
 bool at_thread_learn(uint32_t gate);
+
+/* --- library_thread.c ---------------------------------------------------- */
+
+/* Creates a thread of the library. Returns 0 or a positive errno. */
+int at_library_thread(pthread_t *thread, void *(*fn)(void *arg), void *arg);
 
 /* --- clock.c ------------------------------------------------------------- */
 

@@ -21,6 +21,7 @@
 
 #include "announced_categories.h"
 #include "beside.h"
+#include "child_trace.h"
 #include "register.h"
 #include "internal.h"
 #include "registration.h"
@@ -244,7 +245,10 @@ uint32_t at_attach(void)
 		 */
 		if (at_thread.in_fallback)
 			break;
-		if (at_backend_trylock()) {
+		if (at_child_trace_pending()) {
+			if (!at_child_trace_start())
+				break;
+		} else if (at_backend_trylock()) {
 			if (at_gate_now() == ASYNCTRACE_GATE_ATTACH)
 				do_register();
 			at_backend_unlock();
@@ -254,6 +258,14 @@ uint32_t at_attach(void)
 	}
 	errno = saved;
 	return gate;
+}
+
+void at_module_join(void)
+{
+	at_backend_lock();
+	if (at_gate_now() == ASYNCTRACE_GATE_ATTACH)
+		do_register();
+	at_backend_unlock();
 }
 
 bool at_module_attach(void)
@@ -474,6 +486,9 @@ AT_PUBLIC int at_provider_register(const struct at_provider_options *opts)
 			       o.ring_reserve & (o.ring_reserve - 1)))
 		return -EINVAL;
 
+	/* Otherwise the child would be registered instead of traced. */
+	if (at_child_trace_pending())
+		at_attach();
 	at_backend_lock();
 	if (at_backend() != ASYNCTRACE_BACKEND_INPROCESS)
 		err = at_gate_reset(ASYNCTRACE_GATE_ATTACH);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "beside.h"
+#include "child_trace.h"
 #include "internal.h"
 
 /*
@@ -81,6 +82,9 @@ uint32_t at_gate_same_run(uint32_t gate, bool *cut)
 	do {
 		*cut = false;
 		now = at_gate_now();
+		/* The record began before the fork. */
+		if (now == ASYNCTRACE_GATE_ATTACH && at_child_trace_pending())
+			return ASYNCTRACE_GATE_OFF;
 		if (now == ASYNCTRACE_GATE_ATTACH)
 			now = at_attach();
 		if (now == ASYNCTRACE_GATE_OFF || now == ASYNCTRACE_GATE_ATTACH)

@@ -68,7 +68,7 @@ AT_PUBLIC const char *at_reason_text(enum at_reason reason)
 	case ASYNCTRACE_REASON_NO_MEMBARRIER:
 		return "membarrier(2) cannot restart sequences here: records go through the fallback ring";
 	case ASYNCTRACE_REASON_FORKED:
-		return "a forked child is not part of its parent's trace";
+		return "a forked child is not part of its parent's trace: with %p in ASYNCTRACE_OUT, each child writes its own";
 	case ASYNCTRACE_REASON_MIXED:
 		return "this plug-in has its own copy of the library, and the program's gate (-Bsymbolic-functions): link both with the shared library";
 	case ASYNCTRACE_REASON_NO_SLOT:

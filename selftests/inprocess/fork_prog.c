@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fork_prog SCENE: a program that forks in various ways, for test_children.sh
+ *
+ * Each process that writes events numbers them from 0. At its end it prints a line with its process
+ * ID and their number.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <asynctrace/flight.h>
+#include <asynctrace/inprocess.h>
+#include <asynctrace/provider.h>
+#include <asynctrace/trace.h>
+
+#define CHILDREN	20
+#define EVENTS		1000
+#define THREADS		8
+
+extern char **environ;
+
+static int written;
+
+static void event(void)
+{
+	const int i = __atomic_fetch_add(&written, 1, __ATOMIC_RELAXED);
+
+	TRACE_INSTANT("fork", "event", TRACE_SCOPE_THREAD, "i", TA_INT32(i));
+}
+
+static void events(int n)
+{
+	while (n--)
+		event();
+}
+
+/* Prints what test_children.sh expects in the file of this process. */
+static void report(void)
+{
+	char line[32];
+	const int n = snprintf(line, sizeof(line), "%d %d\n", getpid(), written);
+
+	if (write(STDOUT_FILENO, line, n) != n)
+		abort();
+}
+
+static void end(void)
+{
+	report();
+	exit(0);
+}
+
+/* Returns true in the child, which has written no event yet. */
+static bool child(void)
+{
+	const pid_t pid = fork();
+
+	if (pid < 0)
+		abort();
+	if (!pid)
+		written = 0;
+	return !pid;
+}
+
+/* Waits for all children. Returns 1 if one has failed. */
+static int children_failed(void)
+{
+	int status, failed = 0;
+
+	while (wait(&status) > 0)
+		failed |= !WIFEXITED(status) || WEXITSTATUS(status);
+	return failed;
+}
+
+/* --- scenes: each returns in the parent only --------------------------------------------- */
+
+static void many(void)
+{
+	char c;
+	int go[2];
+
+	if (pipe(go))
+		abort();
+	for (int i = 0; i < CHILDREN; i++) {
+		if (!child())
+			continue;
+		close(go[1]);
+		if (read(go[0], &c, 1))
+			abort();
+		events(EVENTS);
+		end();
+	}
+	close(go[0]);
+	close(go[1]);
+}
+
+/* Each second generation writes no event. */
+static void generations(int n)
+{
+	const bool silent = n % 2;
+	int failed;
+
+	if (!n || !child())
+		return;
+	if (!silent)
+		events(EVENTS);
+	generations(n - 1);
+	failed = children_failed();
+	if (!silent)
+		report();
+	exit(failed);
+}
+
+/* The file has the directory of the start, although daemon(3) changes it. */
+static void demon(void)
+{
+	if (child()) {
+		if (daemon(false, true))
+			abort();
+		events(EVENTS);
+		end();
+	}
+}
+
+/* Children that leave no file */
+static void silent(void)
+{
+	char *const argv[] = { "true", NULL };
+
+	if (child())
+		_exit(0);
+	if (child())
+		exit(0);
+	if (child())
+		exit(execv("/bin/true", argv));
+	if (child()) {
+		char *const none[] = { NULL };
+
+		exit(execve("/bin/true", argv, none));
+	}
+}
+
+/* The end of a scope of the parent is no event of the child. */
+static void scope(void)
+{
+	bool forked;
+
+	{
+		TRACE_DURATION("fork", "open");
+		forked = child();
+	}
+	if (forked)
+		exit(0);
+	{
+		TRACE_DURATION("fork", "open");
+		forked = child();
+		if (forked)
+			events(EVENTS);
+	}
+	if (forked)
+		end();
+}
+
+/*
+ * Lets the threads of a scene begin. Only then may the scene fork: a thread that starts may hold
+ * locks of an older address sanitizer, and a child would find them locked.
+ */
+static pthread_barrier_t barrier;
+
+static bool go_on = true;
+
+/* Writes so slowly that no event is lost. */
+static void *write_on(void *arg)
+{
+	const struct timespec moment = { .tv_nsec = 50000 };
+
+	pthread_barrier_wait(&barrier);
+	while (__atomic_load_n(&go_on, __ATOMIC_RELAXED)) {
+		events(10);
+		nanosleep(&moment, NULL);
+	}
+	return arg;
+}
+
+static void amid(void)
+{
+	pthread_t threads[3];
+
+	pthread_barrier_init(&barrier, NULL, 4);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, write_on, NULL);
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < CHILDREN; i++) {
+		if (child()) {
+			events(EVENTS);
+			end();
+		}
+	}
+	__atomic_store_n(&go_on, false, __ATOMIC_RELAXED);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void *write_some(void *arg)
+{
+	pthread_barrier_wait(&barrier);
+	events(EVENTS);
+	return arg;
+}
+
+/* The first events of a child are in several threads at once. */
+static void threads(void)
+{
+	pthread_t t[THREADS];
+
+	for (int i = 0; i < CHILDREN; i++) {
+		if (!child())
+			continue;
+		pthread_barrier_init(&barrier, NULL, THREADS);
+		for (int k = 0; k < THREADS; k++)
+			pthread_create(&t[k], NULL, write_some, NULL);
+		for (int k = 0; k < THREADS; k++)
+			pthread_join(t[k], NULL);
+		end();
+	}
+}
+
+static void handler(int sig)
+{
+	(void)sig;
+	event();
+}
+
+static void *idle(void *arg)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	pthread_barrier_wait(&barrier);
+	for (;;)
+		pause();
+	return arg;
+}
+
+/*
+ * The first event is in a signal handler that has interrupted malloc(3), free(3) or the start. Half
+ * of the children have created threads before, which have taken the stacks of the parent's threads.
+ */
+static void handlers(void)
+{
+	const struct itimerval often = { .it_interval.tv_usec = 200, .it_value.tv_usec = 200 };
+	const struct itimerval never = { .it_value.tv_usec = 0 };
+	pthread_t thread;
+
+	signal(SIGALRM, handler);
+	for (int i = 0; i < CHILDREN; i++) {
+		if (!child())
+			continue;
+		pthread_barrier_init(&barrier, NULL, THREADS + 1);
+		for (int k = 0; k < THREADS && i % 2; k++)
+			pthread_create(&thread, NULL, idle, NULL);
+		if (i % 2)
+			pthread_barrier_wait(&barrier);
+		setitimer(ITIMER_REAL, &often, NULL);
+		while (__atomic_load_n(&written, __ATOMIC_RELAXED) < 50)
+			for (volatile int k = 0; k < 100; k++)
+				free(malloc(k * 50));
+		events(EVENTS);
+		setitimer(ITIMER_REAL, &never, NULL);
+		end();
+	}
+}
+
+/* The program has another environment and directory when it forks. */
+static void changed(void)
+{
+	for (char **e = environ; *e; e++)
+		memset(*e, 'x', strlen(*e));
+	clearenv();
+	setenv("ASYNCTRACE_OUT", "wrong.%p.fxt", 1);
+	setenv("ASYNCTRACE_CATEGORIES", "wrong", 1);
+	setenv("ASYNCTRACE_MODE", "wrong", 1);
+	setenv("ASYNCTRACE_NAME", "wrong", 1);
+	if (chdir("/"))
+		abort();
+	if (child()) {
+		TRACE_INSTANT("not recorded", "event", TRACE_SCOPE_THREAD);
+		events(EVENTS);
+		end();
+	}
+}
+
+static void *stop(void *arg)
+{
+	pthread_barrier_wait(&barrier);
+	at_trace_stop(NULL);
+	return arg;
+}
+
+/* Children forked before the stop are traced, later ones are not. */
+static void stopped(void)
+{
+	pthread_t thread;
+
+	report();
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&thread, NULL, stop, NULL);
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < CHILDREN; i++) {
+		if (child()) {
+			events(EVENTS);
+			exit(0);
+		}
+	}
+	pthread_join(thread, NULL);
+	if (child()) {
+		events(EVENTS);
+		exit(TRACE_ENABLED());
+	}
+	exit(children_failed());
+}
+
+/* Children that begin with another function of the library */
+static void others(void)
+{
+	const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (child()) {
+		struct at_trace_result r = { .size = sizeof(r) };
+		bool failed = at_trace_start(fd, NULL);
+
+		events(5);
+		failed |= at_trace_stop(&r) || r.delivered != 5;
+		events(5);
+		exit(failed);
+	}
+	if (child()) {
+		at_provider_register(NULL);
+		events(EVENTS);
+		end();
+	}
+	if (child()) {
+		if (at_flight_start(0, 0))
+			abort();
+		events(EVENTS);
+		end();
+	}
+	if (child()) {
+		struct at_status_info st = { .size = sizeof(st) };
+
+		at_status(&st);
+		if (st.recording || st.reason != ASYNCTRACE_REASON_UNREGISTERED || !TRACE_ENABLED())
+			abort();
+		events(EVENTS);
+		end();
+	}
+}
+
+/* A child of clone(2) without the C library is not traced: it cannot create a thread. */
+static void cloned(void)
+{
+	if (child()) {
+		if (!syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) {
+			events(EVENTS);
+			_exit(0);
+		}
+		if (children_failed())
+			abort();
+		events(EVENTS);
+		end();
+	}
+}
+
+/* The library's records of the last 50 ms are lost, as in the parent. */
+static void abrupt(void)
+{
+	const struct timespec wait = { .tv_sec = 1 };
+
+	if (child()) {
+		events(EVENTS);
+		nanosleep(&wait, NULL);
+		report();
+		_exit(0);
+	}
+}
+
+static void nowhere(void)
+{
+	if (rename("d", "e"))
+		abort();
+	for (int i = 0; i < 2; i++) {
+		if (child()) {
+			events(EVENTS);
+			exit(TRACE_ENABLED());
+		}
+	}
+}
+
+static void taken(void)
+{
+	char name[32];
+
+	if (child()) {
+		snprintf(name, sizeof(name), "t.%d.fxt", getpid());
+		if (dprintf(open(name, O_WRONLY | O_CREAT, 0666), "precious\n") < 0)
+			abort();
+		events(EVENTS);
+		end();
+	}
+}
+
+static bool in_scene;
+
+/* The thread that starts a trace calls this function. An event there cannot wait for the start. */
+int pthread_setname_np(pthread_t thread, const char *name)
+{
+	if (in_scene)
+		TRACE_INSTANT("fork", "dropped", TRACE_SCOPE_THREAD);
+	return (void)thread, (void)name, 0;
+}
+
+static void within(void)
+{
+	in_scene = true;
+	if (child()) {
+		events(EVENTS);
+		end();
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*fn)(void);
+	} scenes[] = {
+		{ "many", many }, { "daemon", demon }, { "silent", silent }, { "scope", scope },
+		{ "amid", amid }, { "threads", threads }, { "handlers", handlers },
+		{ "changed", changed }, { "stopped", stopped }, { "others", others },
+		{ "cloned", cloned }, { "abrupt", abrupt }, { "nowhere", nowhere },
+		{ "taken", taken }, { "within", within },
+	};
+	int failed;
+
+	alarm(600);
+	events(10);
+	if (argc > 1 && !strcmp(argv[1], "generations"))
+		generations(6);
+	for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++)
+		if (argc > 1 && !strcmp(argv[1], scenes[i].name))
+			scenes[i].fn();
+	failed = children_failed();
+	report();
+	return failed;
+}
