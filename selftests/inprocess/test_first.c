@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include <asynctrace/inprocess.h>
+#include <asynctrace/operation.h>
 #include <asynctrace/trace.h>
 
 #include "../support/sandbox.h"
@@ -52,6 +53,30 @@ static int first_macro(void)
 	err = at_provider_register(NULL);
 	bad |= (err && err != -ENOENT && err != -EACCES) << 2;
 	return bad;
+}
+
+static void *cancelled_before_ids(void *arg)
+{
+	struct at_traceparent t;
+	struct at_operation op;
+
+	pthread_cancel(pthread_self());
+	TRACE_OPERATION_BEGIN(&op, "cancel", "first");
+	at_traceparent_new(&t, op.id);
+	passed_macro = true;
+	pthread_testcancel();
+	return arg;
+}
+
+/* The first ids of a process need random numbers. Getting them is no cancellation point. */
+static int first_ids(void)
+{
+	pthread_t thread;
+	void *result;
+
+	pthread_create(&thread, NULL, cancelled_before_ids, NULL);
+	pthread_join(thread, &result);
+	return !passed_macro || result != PTHREAD_CANCELED;
 }
 
 static void in_child(const char *name, int (*fn)(void))
@@ -199,6 +224,7 @@ static int own_functions(void)
 int main(void)
 {
 	in_child("I20_first_macro_cancelled_thread_leaves_no_lock", first_macro);
+	in_child("first_ids_cancelled_thread_gets_ids", first_ids);
 	in_child("I20_provider_functions_cancelled_leave_no_lock", all_functions);
 	in_child("I20_first_macro_in_trapping_sandbox_survives", sandbox_traps);
 	in_child("I20_first_macro_killed_thread_leaves_no_lock", thread_killed);

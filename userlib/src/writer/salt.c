@@ -70,7 +70,7 @@ static uint32_t draw_salt(uint32_t *word)
 {
 	uint32_t salt, old = 0;
 
-	if (getrandom(&salt, sizeof(salt), GRND_NONBLOCK) != sizeof(salt)) {
+	if (at_sys_getrandom(&salt, sizeof(salt), GRND_NONBLOCK) != sizeof(salt)) {
 		struct timespec ts;
 
 		clock_gettime(CLOCK_MONOTONIC, &ts);

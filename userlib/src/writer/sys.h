@@ -82,6 +82,11 @@ static inline int at_sys_prctl(int option, void *arg)
 	return syscall(SYS_prctl, option, arg, 0, 0, 0);
 }
 
+static inline ssize_t at_sys_getrandom(void *buf, size_t len, unsigned int flags)
+{
+	return syscall(SYS_getrandom, buf, len, flags);
+}
+
 static inline uint32_t at_sys_getpid(void)
 {
 	return syscall(SYS_getpid);

@@ -12,6 +12,7 @@
 #include <asynctrace/operation.h>
 
 #include "internal.h"
+#include "sys.h"
 
 /* Offsets and lengths of the fields. */
 #define AT_VERSION	0
@@ -122,7 +123,7 @@ static uint64_t seed(void)
 
 	if (likely(seed))
 		return seed;
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed)) {
+	if (at_sys_getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed)) {
 		struct timespec ts;
 
 		clock_gettime(CLOCK_REALTIME, &ts);
