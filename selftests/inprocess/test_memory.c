@@ -322,6 +322,47 @@ static void removal_waits(void)
 	done("removal_waits_for_a_listener_that_runs");
 }
 
+static void may_end_thread(const struct at_collection *before, const struct at_collection *after,
+			   void *arg)
+{
+	(void)before;
+	(void)after;
+	pthread_testcancel();
+	++*(int *)arg;
+}
+
+static void *collect_cancelled(void *arg)
+{
+	struct at_heap s;
+
+	pthread_cancel(pthread_self());
+	++*(int *)arg;
+	at_heap_stats(&s);
+	at_collection_begin("scavenge", 0, &s);
+	at_collection_end(&s);
+	++*(int *)arg;
+	pthread_testcancel();
+	return NULL;
+}
+
+/* A thread that were cancelled in a listener would leave the lock locked. */
+static void cancelled_collector(void)
+{
+	pthread_t thread;
+	void *result;
+	int steps = 0;
+
+	alarm(600);
+	at_collection_listen(may_end_thread, &steps);
+	pthread_create(&thread, NULL, collect_cancelled, &steps);
+	pthread_join(thread, &result);
+	check(result == PTHREAD_CANCELED);
+	check(steps == 3, "%d", steps);
+	check(!at_collection_unlisten(may_end_thread, &steps));
+	alarm(0);
+	done("collector_cancelled_listener_returns");
+}
+
 /* --- the trace ---------------------------------------------------------------------------- */
 
 static void records(void)
@@ -370,6 +411,9 @@ int main(void)
 	if (!HAS_TSAN)
 		without_listeners();
 	removal_waits();
+	/* ASan considers frames of a cancelled thread as in use. */
+	if (!SANITIZED)
+		cancelled_collector();
 	records();
 	return finish();
 }

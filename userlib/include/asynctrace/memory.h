@@ -12,7 +12,8 @@
  * program is in a trace with `asynctrace record -k reclaim`.
  *
  * Unless a listener exists or category "memory" is recorded, a collection costs two loads and
- * two branches. All functions are thread-safe. Signal handlers must not call them.
+ * two branches. All functions are thread-safe, and are no cancellation points. A thread cannot be
+ * cancelled in a listener or in the hook. Signal handlers must not call the functions.
  */
 #ifndef ASYNCTRACE_MEMORY_H
 #define ASYNCTRACE_MEMORY_H

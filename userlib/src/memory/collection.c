@@ -50,6 +50,25 @@ static __thread struct {
 	struct at_collection before;
 } own;
 
+/*
+ * Listeners and the hook run under the lock and may be cancellation points. A thread that is
+ * cancelled there would leave the lock locked, so cancellation waits until the lock is free.
+ */
+static int take_lock(void)
+{
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&lock);
+	return cancel;
+}
+
+static void drop_lock(int cancel)
+{
+	pthread_mutex_unlock(&lock);
+	pthread_setcancelstate(cancel, NULL);
+}
+
 /* --- listeners --------------------------------------------------------------------------- */
 
 static struct listener *find(at_collection_fn fn, void *arg)
@@ -97,11 +116,11 @@ static void in_child(void)
 AT_PUBLIC int at_collection_listen(at_collection_fn fn, void *arg)
 {
 	static bool fork_handled;
-	int err = 0;
+	int err = 0, cancel;
 
 	if (!fn)
 		return -EINVAL;
-	pthread_mutex_lock(&lock);
+	cancel = take_lock();
 	if (!fork_handled)
 		err = -pthread_atfork(before_fork, after_fork, in_child);
 	fork_handled = !err;
@@ -121,17 +140,18 @@ AT_PUBLIC int at_collection_listen(at_collection_fn fn, void *arg)
 		listeners[nr_listeners] = (struct listener){ .fn = fn, .arg = arg, .since = begun };
 		__atomic_store_n(&nr_listeners, nr_listeners + 1, __ATOMIC_RELAXED);
 	}
-	pthread_mutex_unlock(&lock);
+	drop_lock(cancel);
 	return err;
 }
 
 AT_PUBLIC int at_collection_unlisten(at_collection_fn fn, void *arg)
 {
 	struct listener *l;
+	int cancel;
 
 	if (!fn)
 		return -ENOENT;
-	pthread_mutex_lock(&lock);
+	cancel = take_lock();
 	l = find(fn, arg);
 	if (l) {
 		l->fn = NULL;
@@ -143,15 +163,15 @@ AT_PUBLIC int at_collection_unlisten(at_collection_fn fn, void *arg)
 		if (!emitting)
 			close_gaps();
 	}
-	pthread_mutex_unlock(&lock);
+	drop_lock(cancel);
 	return l ? 0 : -ENOENT;
 }
 
 AT_PUBLIC int at_collection_hook(void (*fn)(int on, void *arg), void *arg)
 {
-	int err = 0;
+	int err = 0, cancel;
 
-	pthread_mutex_lock(&lock);
+	cancel = take_lock();
 	if (fn && hook) {
 		err = -EBUSY;
 	} else {
@@ -160,7 +180,7 @@ AT_PUBLIC int at_collection_hook(void (*fn)(int on, void *arg), void *arg)
 		if (hook && nr_listeners)
 			hook(1, hook_arg);
 	}
-	pthread_mutex_unlock(&lock);
+	drop_lock(cancel);
 	return err;
 }
 
@@ -170,8 +190,9 @@ static void call_listeners(const struct at_collection *after)
 	const struct at_collection before = own.before;
 	const uint64_t number = own.number;
 	unsigned int n;
+	int cancel;
 
-	pthread_mutex_lock(&lock);
+	cancel = take_lock();
 	own.calling = true;
 	emitting = true;
 	n = nr_listeners;
@@ -181,7 +202,7 @@ static void call_listeners(const struct at_collection *after)
 	emitting = false;
 	own.calling = false;
 	close_gaps();
-	pthread_mutex_unlock(&lock);
+	drop_lock(cancel);
 }
 
 /* --- records ------------------------------------------------------------------------------ */
@@ -246,6 +267,7 @@ AT_PUBLIC void at_collection_begin(const char *type, uint32_t flags,
 				   const struct at_heap *heap)
 {
 	const bool listened = __atomic_load_n(&nr_listeners, __ATOMIC_RELAXED) && !own.calling;
+	int cancel;
 
 	if (own.depth++)
 		return;
@@ -255,9 +277,9 @@ AT_PUBLIC void at_collection_begin(const char *type, uint32_t flags,
 		return;
 	fill_in(&own.before, type, flags, heap);
 	if (listened) {
-		pthread_mutex_lock(&lock);
+		cancel = take_lock();
 		own.number = ++begun;
-		pthread_mutex_unlock(&lock);
+		drop_lock(cancel);
 		own.listened = true;
 	}
 	record_begin(flags);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,22 +135,33 @@ static int resident_size(uint64_t *bytes)
 	return 0;
 }
 
+/* Stores all sizes except those of the allocator. */
+static int read_sizes(struct at_heap *s)
+{
+	int err = executable_size(&s->total_heap_size_executable);
+
+	if (!err)
+		err = resident_size(&s->total_physical_size);
+	if (!err)
+		s->heap_size_limit = size_limit();
+	return err;
+}
+
 AT_PUBLIC int at_heap_stats(struct at_heap *stats)
 {
 	const struct mallinfo2 m = mallinfo2();
 	struct at_heap s = {
 		.total_heap_size = m.arena + m.hblkhd, .used_heap_size = m.uordblks + m.hblkhd,
 	};
-	int err;
+	int err, cancel;
 
 	if (!stats)
 		return -EINVAL;
-	err = executable_size(&s.total_heap_size_executable);
+	/* A cancelled thread would leave its files open. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	err = read_sizes(&s);
+	pthread_setcancelstate(cancel, NULL);
 	if (!err)
-		err = resident_size(&s.total_physical_size);
-	if (err)
-		return err;
-	s.heap_size_limit = size_limit();
-	*stats = s;
-	return 0;
+		*stats = s;
+	return err;
 }
