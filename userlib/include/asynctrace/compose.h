@@ -42,6 +42,7 @@
 #include <sys/types.h>
 
 #include <linux/asynctrace.h>
+#include <linux/asynctrace_fxt.h>
 
 #ifdef __cplusplus
 extern "C" {
