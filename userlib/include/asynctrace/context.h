@@ -265,12 +265,12 @@ struct at_error {
 /*
  * Enters @context, calls @fn with @arg, and leaves the context. @fn reports an error by a negative
  * result, by at_throw() or by at_context_fail(). After an error, error() of all listeners of the
- * context is called, but not their after(). If no listener handles the error, the handler of
- * at_unhandled_set() is called. If the handler does not handle the error either, the process
+ * current context is called, but not their after(). If no listener handles the error, the handler
+ * of at_unhandled_set() is called. If the handler does not handle the error either, the process
  * exits. longjmp(3) and exceptions of C++ must not leave @fn.
  *
- * Returns the result of @fn; 0 after an error that was handled; -EINVAL if @context was destroyed
- * or is entered already: @fn was not called.
+ * Returns the result of @fn; 0 if @fn returned a negative number or called at_throw(); -EINVAL if
+ * @context was destroyed or is entered already: @fn was not called.
  */
 int at_context_run(struct at_context *context, int (*fn)(void *arg), void *arg);
 

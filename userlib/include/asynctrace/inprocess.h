@@ -50,7 +50,8 @@ extern "C" {
  *	category, or a prefix and '*'. A pattern after '-' excludes categories. If there are
  *	only exclusions or no patterns, all other categories are recorded. Empty patterns, as in
  *	"a,,b", are ignored
- * @name: name of the provider in the file; NULL: ASYNCTRACE_NAME, or the program's name
+ * @name: name of the provider in the file, 1 to 100 bytes; NULL: ASYNCTRACE_NAME, or the
+ *	program's name
  */
 struct at_trace_options {
 	uint32_t size;

@@ -276,7 +276,8 @@ void at_logf(const char *category, const char *format, ...);
  *	parts of
  * @operation: the sender's operation, to be used as parent by the receiver
  * @flags: ASYNCTRACE_TRACEPARENT_SAMPLED and ASYNCTRACE_TRACEPARENT_RANDOM. Other bits are ignored:
- *	at_traceparent_parse() clears them, and at_traceparent_format() writes them as 0
+ *	at_traceparent_parse() clears them, and at_traceparent_format() writes them as 0. In a
+ *	value of a later version, at_traceparent_parse() also clears the second flag
  *
  * Records have no place for the trace id. Pass it as an argument: "trace_id",
  * TA_CHAR_ARRAY(t.trace_id, 32).
@@ -299,8 +300,9 @@ int at_traceparent_parse(struct at_traceparent *t, const char *value, size_t byt
 int at_traceparent_format(const struct at_traceparent *t,
 			  char value[ASYNCTRACE_TRACEPARENT_BYTES + 1]);
 /*
- * Makes a new trace id for an operation that came without a header. The trace id depends on the
- * operation's id. The first call in a process makes a system call.
+ * Makes a new trace id for an operation that came without a header, with the flag
+ * ASYNCTRACE_TRACEPARENT_SAMPLED. The trace id depends on the operation's id. The first call in a
+ * process makes a system call.
  */
 void at_traceparent_new(struct at_traceparent *t, uint64_t operation);
 

@@ -187,7 +187,7 @@ enum at_backend {
  * @reason: enum at_reason
  * @error: negative errno that belongs to @reason, or 0
  * @recording: 1 if a session or an in-process trace records the process now, otherwise 0
- * @provider: id that the module gave to the process, or 0
+ * @provider: id that the module or the in-process trace gave to the process, or 0
  * @clock: enum asynctrace_clock: 0: the counter, 1: CLOCK_BOOTTIME
  * @names: number of names interned
  * @names_refused: number of trace sites whose names found no room, so that each record

@@ -9,8 +9,8 @@
  * category and names are string literals. Values are evaluated only while the category is recorded.
  * While nothing is recorded, a macro costs a load and a predicted branch.
  *
- * If NTRACE is defined before the header is included, all macros except TRACE_NONCE() do nothing
- * and cost nothing.
+ * If NTRACE is defined before the header is included, all macros except TRACE_NONCE() and
+ * TRACE_DECLARE_ARGS() do nothing and cost nothing.
  *
  * Errors: the macros report none. A record that cannot be written counts as dropped.
  *
@@ -321,8 +321,8 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
  * TRACE_DURATION(category, name, ARGS): records the time from here to the end of the block as one
  * event, which is written at the end. It is written if the category was recorded at the begin, and
  * if the recording has not been stopped since then. Arguments have the values of the begin. Strings
- * are copied, up to 128 bytes together, and longer ones are cut. If longjmp(3) or pthread_exit(3)
- * leaves the block, the event may be missing.
+ * are copied, up to 128 bytes together, and longer ones are cut. The event is missing if longjmp(3)
+ * leaves the block, or, in C without -fexceptions, pthread_exit(3) or a cancellation.
  *
  * TRACE_DURATION_BEGIN and TRACE_DURATION_END (category, name, ARGS): record a duration as two
  * events of the same category and name. Use them for longer strings, and for work that ends in
@@ -445,7 +445,8 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 /*
  * TRACE_KERNEL_OBJECT(handle, ARGS): records type, id and name of an object. handle: a descriptor
  * (int), a pidfd (int) or a thread (pthread_t). ARGS: for a thread at most 14 pairs; with 15 pairs
- * the record is dropped and counted. The object is recorded whenever any category of this process
+ * the record is dropped and counted. With an argument named "process", the record of a thread
+ * counts as malformed. The object is recorded whenever any category of this process
  * is recorded; the macro then makes a few system calls. An invalid handle records nothing. Names of
  * processes and threads in the trace are the kernel's, not the program's.
  */
