@@ -108,6 +108,7 @@ static void unopened_connection_sends_no_request(void **state)
 	kernel.no_family = true;
 	assert_int_equal(at_notifications_open(&events, 9, SESSION), -ENOENT);
 	assert_int_equal(at_notifications_next(events, &n), -ENOENT);
+	assert_int_equal(at_notifications_fd(events), -ENOENT);
 	assert_non_null(strstr(at_notifications_error(events), "not loaded"));
 	at_notifications_close(events);
 }

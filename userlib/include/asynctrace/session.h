@@ -539,8 +539,8 @@ void at_notifications_close(struct at_notifications *notifications);
 const char *at_notifications_error(const struct at_notifications *notifications);
 
 /*
- * Returns the descriptor of a subscription that was opened without an error. poll(2) reports it as
- * readable when there is a notification.
+ * Returns the descriptor of a subscription. poll(2) reports it as readable when there is a
+ * notification. Returns the error of at_notifications_open() if the module was not reached.
  */
 int at_notifications_fd(const struct at_notifications *notifications);
 

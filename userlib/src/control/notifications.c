@@ -83,7 +83,8 @@ const char *at_notifications_error(const struct at_notifications *ev)
 
 int at_notifications_fd(const struct at_notifications *ev)
 {
-	return mnl_socket_get_fd(ev->ctl->socket);
+	/* If at_ctl_open() failed, there may be no socket. */
+	return ev->ctl->refusal ? ev->ctl->refusal : mnl_socket_get_fd(ev->ctl->socket);
 }
 
 /* Reads the next message into the connection's buffer. Returns its length or a negative errno. */
