@@ -267,7 +267,7 @@ struct at_error {
  * result, by at_throw() or by at_context_fail(). After an error, error() of all listeners of the
  * current context is called, but not their after(). If no listener handles the error, the handler
  * of at_unhandled_set() is called. If the handler does not handle the error either, the process
- * exits. longjmp(3) and exceptions of C++ must not leave @fn.
+ * exits. longjmp(3), pthread_exit(3), cancellation and exceptions of C++ must not leave @fn.
  *
  * Returns the result of @fn; 0 if @fn returned a negative number or called at_throw(); -EINVAL if
  * @context was destroyed or is entered already: @fn was not called.

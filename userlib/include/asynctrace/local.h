@@ -57,7 +57,8 @@ void *at_local_get(const struct at_local *local);
 
 /*
  * Calls @fn with @value as the current value, and restores the previous value, also after
- * at_throw(). @value: NULL: no value. Returns the result of @fn; -ENOMEM: @fn was not called, and
+ * at_throw(). longjmp(3), pthread_exit(3), cancellation and exceptions of C++ must not leave @fn.
+ * @value: NULL: no value. Returns the result of @fn; -ENOMEM: @fn was not called, and
  * @value will not be released.
  */
 int at_local_run(struct at_local *local, void *value, int (*fn)(void *arg), void *arg);

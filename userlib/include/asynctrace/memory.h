@@ -65,7 +65,8 @@ struct at_collection {
 
 /*
  * A listener. at_collection_end() calls it after the end of a collection, on the same thread. A
- * collection that begins in a listener is recorded, but no listener is called for it.
+ * collection that begins in a listener is recorded, but no listener is called for it. longjmp(3),
+ * pthread_exit(3) and exceptions of C++ must not leave a listener or the hook.
  */
 typedef void (*at_collection_fn)(const struct at_collection *before,
 				 const struct at_collection *after, void *arg);
