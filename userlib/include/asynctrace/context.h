@@ -291,8 +291,9 @@ __attribute__((noreturn)) void at_throw(int error, const char *message);
 /*
  * Sets the process's handler of errors that no listener handles; NULL: none. If the handler returns
  * true, the program goes on. If it returns false, or if there is none, the process prints the error
- * and calls exit(3) with status 1. After an error in an error() callback or in this handler, the
- * status is 7. Returns the previous handler.
+ * and calls exit(3) with status 1; in debug mode, abort(3) if the error was in a callback of a
+ * listener. After an error in an error() callback or in this handler, the status is 7. Returns the
+ * previous handler.
  */
 typedef bool (*at_error_handler)(const struct at_error *error);
 at_error_handler at_unhandled_set(at_error_handler handler);
