@@ -10,6 +10,14 @@
 
 struct fake_kernel kernel;
 
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return kernel.callocs && !--kernel.callocs ? NULL : __real_calloc(n, size);
+}
+
 struct nlmsghdr *new_message(uint16_t type, uint16_t flags)
 {
 	const struct nlmsghdr *request = (const void *)kernel.sent;

@@ -31,6 +31,7 @@ struct fake_kernel {
 	void (*answer)(const struct nlmsghdr *request);
 	uint32_t abi;
 	bool no_family;
+	unsigned int callocs;	/* calls of calloc(3), of which the last fails; 0: none fails */
 	int fd, peer;		/* a pair of sockets: the library's, and the kernel's end */
 };
 

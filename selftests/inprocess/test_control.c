@@ -113,6 +113,27 @@ static void unopened_connection_sends_no_request(void **state)
 	at_notifications_close(events);
 }
 
+static void open_without_memory_fails(void **state)
+{
+	struct at_notifications *events;
+	struct at_ctl *ctl;
+
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.callocs = 1;
+	assert_int_equal(at_ctl_open(&ctl), -ENOMEM);
+	assert_null(ctl);
+	/* A subscription has memory of its own and that of its connection. */
+	for (int n = 1; n <= 2; n++) {
+		kernel.callocs = n;
+		assert_int_equal(at_notifications_open(&events, 1, 0), -ENOMEM);
+		assert_int_equal(kernel.callocs, 0);
+		assert_null(events);
+		assert_non_null(at_notifications_error(events));
+		at_notifications_close(events);
+	}
+}
+
 static void info_is_what_the_module_says(void **state)
 {
 	struct at_info info = { .size = sizeof(info) };
@@ -571,6 +592,7 @@ int main(void)
 		cmocka_unit_test(missing_module_is_reported_with_remedy),
 		cmocka_unit_test(another_abi_is_refused_with_both_versions),
 		cmocka_unit_test(unopened_connection_sends_no_request),
+		cmocka_unit_test(open_without_memory_fails),
 		cmocka_unit_test(info_is_what_the_module_says),
 		cmocka_unit_test(new_session_request_has_all_options),
 		cmocka_unit_test(patterns_above_a_message_are_refused),

@@ -18,7 +18,7 @@ $(B)/selftests/tools/test_control $(B)/selftests/tools/test_listings: \
 			selftests/inprocess/fake_kernel.c \
 					     selftests/inprocess/fake_kernel.h $(B)/libasynctrace.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(ST_CFLAGS) $(ST_WRAP:%=-Wl,--wrap=mnl_socket_%) -o $@ \
+	$(CC) $(CFLAGS) $(ST_CFLAGS) $(ST_WRAP:%=-Wl,--wrap=mnl_socket_%) -Wl,--wrap=calloc -o $@ \
 		$(filter-out %.h,$^) \
 		-lcmocka $(AT_LIBS)
 

@@ -59,10 +59,15 @@ int at_notifications_open(struct at_notifications **out, uint32_t kinds, uint32_
 	struct at_notifications *ev = calloc(1, sizeof(*ev));
 	int err;
 
-	*out = ev;
+	*out = NULL;
 	if (!ev)
 		return -ENOMEM;
 	err = at_ctl_open(&ev->ctl);
+	if (!ev->ctl) {
+		free(ev);
+		return err;
+	}
+	*out = ev;
 	if (!err && !kinds)
 		err = at_ctl_fail(ev->ctl, -EINVAL, "no kind of notification is wanted");
 	return err ? err : at_subscribe(ev, kinds, session);
