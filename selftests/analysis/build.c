@@ -215,7 +215,8 @@ static void print_interval(FILE *f, const struct analysis_interval *i)
 		assert_null(i->other);
 	}
 	if (i->other_id)
-		fprintf(f, " on %s %llu", i->other_id->name, (unsigned long long)i->other_id->id);
+		fprintf(f, " on %s%s %llu", i->part ? "part " : "", i->other_id->name,
+			(unsigned long long)i->other_id->id);
 	if (i->cgroup)
 		fprintf(f, " quota %s %llu", i->cgroup, (unsigned long long)i->throttled_ns);
 	if (i->inferred)

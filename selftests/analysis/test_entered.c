@@ -86,9 +86,43 @@ static void scopes_nest(void **state)
 			"40-50 queued t1 on req 1, 50-60 queued t1 | 10-20 queued t1, "
 			"20-30 queued t1 on req 1, 30-40 running t1, 40-50 queued t1 on req 1, "
 			"50-60 queued t1",
-		    "req 1 10-60: 10-20 queued t1, 20-30 running t1, 30-40 queued t1 on req 2, "
+		    "req 1 10-60: 10-20 queued t1, 20-30 running t1, 30-40 queued t1 on part req 2, "
 			"40-50 running t1, 50-60 queued t1 | 10-20 queued t1, 20-30 running t1, "
-			"30-40 queued t1 on req 2, 40-50 running t1, 50-60 queued t1", NULL);
+			"30-40 queued t1 on part req 2, 40-50 running t1, 50-60 queued t1", NULL);
+}
+
+/* Operation 3 is a part of 2, which is a part of 1 and has ended. 4 is no part of another one. */
+static void parts_of_parts_are_parts(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	begins(&t, 10, 1, 1, 0);
+	begins(&t, 10, 1, 2, 1);
+	begins(&t, 10, 1, 3, 2);
+	ENDS(&t, 12, 1, 2);
+	begins(&t, 15, 1, 4, 0);
+	enters(&t, 20, 1, "part", 3);
+	leaves(&t, 30, 1, "part", 0);
+	enters(&t, 40, 1, "other", 4);
+	leaves(&t, 50, 1, "other", 0);
+	ENDS(&t, 60, 1, 1);
+	ENDS(&t, 70, 1, 3);
+	ENDS(&t, 70, 1, 4);
+	put_switch(&t, 100, 0, 1, 0, SLEEPS);
+	expect_rows(&t, "req 2 10-12: 10-12 queued t1 | 10-12 queued t1",
+		    "req 1 10-60: 10-20 queued t1, 20-30 queued t1 on part req 3, "
+			"30-40 queued t1, 40-50 queued t1 on req 4, 50-60 queued t1 | "
+			"10-20 queued t1, 20-30 queued t1 on part req 3, 30-40 queued t1, "
+			"40-50 queued t1 on req 4, 50-60 queued t1",
+		    "req 3 10-70: 10-20 queued t1, 20-30 running t1, 30-40 queued t1, "
+			"40-50 queued t1 on req 4, 50-70 queued t1 | 10-20 queued t1, "
+			"20-30 running t1, 30-40 queued t1, 40-50 queued t1 on req 4, "
+			"50-70 queued t1",
+		    "req 4 15-70: 15-20 queued t1, 20-30 queued t1 on req 3, 30-40 queued t1, "
+			"40-50 running t1, 50-70 queued t1 | 15-20 queued t1, "
+			"20-30 queued t1 on req 3, 30-40 queued t1, 40-50 running t1, "
+			"50-70 queued t1", NULL);
 }
 
 /* The trace began while thread 1 was in two scopes. */
@@ -388,6 +422,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scopes_are_exact),
 		cmocka_unit_test(scopes_nest),
+		cmocka_unit_test(parts_of_parts_are_parts),
 		cmocka_unit_test(G31_interrupt_of_idle_cpu_has_a_row),
 		cmocka_unit_test(region_shows_the_scope_around_it),
 		cmocka_unit_test(resumed_operation_is_worked_on),

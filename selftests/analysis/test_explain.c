@@ -23,10 +23,46 @@ static void share_of_longest_time_is_100(void **state)
 	free(text);
 }
 
+/* Returns the sentence of an operation that is queued while another one is worked on. */
+static char *sentence_of_queued(bool part)
+{
+	const struct analysis_thread thread = { .tid = 7, .name = "disk" };
+	const struct analysis_id other = { .name = "query", .id = 9 };
+	const struct analysis_interval queued = {
+		.to = 500, .state = ANALYSIS_QUEUED, .thread = &thread, .duration = "", .in = "",
+		.other_id = &other, .part = part,
+	};
+	const struct analysis_operation op = {
+		.id = { .name = "req", .id = 8 }, .end = 500, .ns[ANALYSIS_QUEUED] = 500,
+		.complete = true, .intervals = &queued, .nr_intervals = 1,
+	};
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	explain_sentence(f, &op);
+	fclose(f);
+	return text;
+}
+
+static void work_on_a_part_is_named_so(void **state)
+{
+	char *other = sentence_of_queued(false), *part = sentence_of_queued(true);
+
+	assert_string_equal(other, "req 0x8 took 500 ns: 500 queued "
+			    "(while disk/7 worked on query 0x9).\n");
+	assert_string_equal(part, "req 0x8 took 500 ns: 500 queued "
+			    "(while disk/7 worked on query 0x9, a part of this operation).\n");
+	free(other);
+	free(part);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(share_of_longest_time_is_100),
+		cmocka_unit_test(work_on_a_part_is_named_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,6 +96,29 @@ check "times" [ "$(all 'map(.at_ns) | join(" ")')" = "0 10 20 15" ]
 check "time since the line before" [ "$(all 'map(.delta_ns) | join(" ")')" = "0 10 10 -5" ]
 end
 
+# Operation 1 is queued while thread 7 works on its part 2, and then on operation 3.
+begin "work_on_a_part_is_told_from_other_work"
+check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+from machine import ASYNC_BEGIN, ASYNC_END, BEGIN, END, argument, event, head, thread
+
+out = head() + thread(7)
+for n, parent in (1, 0), (2, 1), (3, 0):
+    out += event(ASYNC_BEGIN, 100, 7, "op", n, [argument(4, "parent", parent)])
+for n, begin, end in (2, 110, 130), (3, 140, 190):
+    out += event(BEGIN, begin, 7, "scope", args=[argument(4, "operation", n)])
+    out += event(END, end, 7, "scope", args=[argument(4, "resumed", 0)])
+open("part.fxt", "wb").write(out + b"".join(event(ASYNC_END, 200, 7, "op", n) for n in (1, 2, 3)))'
+check why status 0 "$AT" why --json --brief part.fxt 1
+check "the part" is "20 0x2" '.parties[] | select(.other_is_part) | "\(.ns) \(.other_operations[0].id)"'
+check "other work" is "50 0x3" \
+	'.parties[] | select(.other_operations and (.other_is_part | not)) | "\(.ns) \(.other_operations[0].id)"'
+check people status 0 "$AT" why part.fxt 1
+check "a sentence" grep -q "worked on op 0x2, a part of this operation" out
+check blame report part.fxt blame
+check "causes" [ "$(all 'map(select(.other | test("part"))) | map("\(.ns) \(.other)") | join(" ")')" = \
+	"20 working on op, a part" ]
+end
+
 begin "G82_deep_tree_is_whole"
 check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
 from machine import ASYNC_BEGIN, ASYNC_END, argument, event, head, thread

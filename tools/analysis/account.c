@@ -408,12 +408,21 @@ int divide_runnable(struct analysis *a, const struct analysis_interval *row, str
 	return err;
 }
 
+/* True if @op is a part of @whole, or of another part of @whole. */
+static bool is_part(const struct operation *op, const struct operation *whole)
+{
+	for (size_t i = 0; i < ANCESTORS_MAX && op->ancestors[i]; i++)
+		if (op->ancestors[i] == whole->out.id)
+			return true;
+	return false;
+}
+
 /*
- * Splits the queued interval @row into one part for each operation that @next worked on meanwhile.
- * @next: the thread that works on this operation next. Adds the parts to @l.
+ * Splits the queued interval @row of @op into one part for each operation that @next worked on
+ * meanwhile. @next: the thread that works on @op next. Adds the parts to @l.
  */
-int divide_queued(const struct analysis *a, const struct analysis_interval *row,
-		  struct thread *next, struct intervals *l)
+int divide_queued(const struct analysis *a, const struct operation *op,
+		  const struct analysis_interval *row, struct thread *next, struct intervals *l)
 {
 	struct analysis_interval part = *row;
 	int err = 0;
@@ -431,6 +440,7 @@ int divide_queued(const struct analysis *a, const struct analysis_interval *row,
 		if (i < next->works.nr && next->works.of[i]->from < part.to)
 			part.to = next->works.of[i]->from;
 		part.other_id = id_of(a, w);
+		part.part = part.other_id && is_part(w->op, op);
 		err = go_on(l, &part);
 		part.from = part.to;
 	}
@@ -470,7 +480,7 @@ static int divide(struct analysis *a, const struct operation *op, const struct i
 		if (row->state == ANALYSIS_RUNNABLE)
 			err = divide_runnable(a, row, to);
 		else if (row->state == ANALYSIS_QUEUED)
-			err = divide_queued(a, row,
+			err = divide_queued(a, op, row,
 					    next < nr ? works[next]->thread : op->end_thread, to);
 		else
 			err = go_on(to, row);

@@ -107,6 +107,7 @@ struct analysis_interval {
 	const struct analysis_thread *other;
 	const struct analysis_id *other_id;	/* operation that .other worked on; NULL: not
 						   known */
+	bool part;		/* queued: .other_id is a part of this operation, or of its parts */
 	/*
 	 * runnable: a cgroup of .thread's process that was throttled meanwhile, because it had used
 	 * up its CPU quota; NULL: none is known. .throttled_ns is an upper limit of the time for

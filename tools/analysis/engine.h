@@ -428,9 +428,15 @@ int cells_wakeup(struct analysis *a, struct thread *t, const struct item *it);
 
 /* --- operations.c -------------------------------------------------------------------- */
 
+#define ANCESTORS_MAX	8
+
 struct operation {
 	struct analysis_id out;
-	uint64_t parent;
+	/*
+	 * Ids: the parent, the parent's parent, and so on. 0 after the last one that is known. A
+	 * chain of contexts that make each other is endless, so only the nearest are stored.
+	 */
+	uint64_t ancestors[ANCESTORS_MAX];
 	uint64_t begin, end;
 	uint64_t entered_at;		/* time of the first entry; STILL_OPEN: none so far */
 	uint64_t key;
@@ -591,10 +597,10 @@ int critical_path(struct analysis *a, const struct operation *op, struct interva
 /* Fills @row for @from..@to from the span @s of @t; @s NULL: the state is unknown */
 void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 	      uint64_t from, uint64_t to, struct analysis_interval *row);
-/* Add @row, which is runnable or queued, to @l, divided by the cause of the wait. */
+/* Add @row of @op, which is runnable or queued, to @l, divided by the cause of the wait. */
 int divide_runnable(struct analysis *a, const struct analysis_interval *row, struct intervals *l);
-int divide_queued(const struct analysis *a, const struct analysis_interval *row,
-		  struct thread *next, struct intervals *l);
+int divide_queued(const struct analysis *a, const struct operation *op,
+		  const struct analysis_interval *row, struct thread *next, struct intervals *l);
 /*
  * Returns the names of @w's operation. Returns NULL if @w is NULL, or if lost records may
  * include the duration that really enclosed the operation's event.

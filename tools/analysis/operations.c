@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine.h"
 
@@ -117,6 +118,20 @@ static bool replace_pair(struct analysis *a, const struct item *it)
 	return op;
 }
 
+/* Stores the parent of @op, which begins by @it, and the parents that this one has. */
+static void set_ancestors(struct analysis *a, struct operation *op, const struct item *it)
+{
+	const struct operation *parent;
+
+	if (!it->entered || a->child != it->id || !a->parent)
+		return;
+	op->ancestors[0] = a->parent;
+	parent = operations_by_id(a, a->parent);
+	if (parent)
+		memcpy(&op->ancestors[1], parent->ancestors,
+		       sizeof(op->ancestors) - sizeof(op->ancestors[0]));
+}
+
 int operations_begin(struct analysis *a, const struct item *it)
 {
 	const bool replaced = replace_pair(a, it);
@@ -135,11 +150,11 @@ int operations_begin(struct analysis *a, const struct item *it)
 		.begin = it->ns, .end = STILL_OPEN, .key = key->key, .refs = 1,
 		.entered_at = STILL_OPEN, .analysis = a,
 		.begin_record = it->record, .wanted = it->wanted,
-		.parent = it->entered && a->child == it->id ? a->parent : 0,
 		.same_key = (struct operation *)(uintptr_t)key->a,
 		.same_id = (struct operation *)(uintptr_t)id->a,
 		.older = a->newest,
 	};
+	set_ancestors(a, op, it);
 	t->refs++;
 	if (op->same_key)
 		op->same_key->same_key_newer = op;
@@ -250,7 +265,7 @@ static void stop_waiting(struct analysis *a, struct operation *op)
 static int row(struct analysis *a, struct operation *op)
 {
 	struct analysis_operation out = {
-		.id = op->out, .parent = op->parent, .begin = op->begin, .end = op->end,
+		.id = op->out, .parent = op->ancestors[0], .begin = op->begin, .end = op->end,
 		.creator = &op->begin_thread->out, .complete = op->ended,
 		.begin_record = op->begin_record, .end_record = op->end_record,
 	};
@@ -346,7 +361,7 @@ static int peek(struct analysis *a, struct operation *op, uint64_t ns,
 {
 	const bool totals_only = a->opts.totals_only;
 	struct analysis_operation out = {
-		.id = op->out, .parent = op->parent, .begin = op->begin, .end = ns,
+		.id = op->out, .parent = op->ancestors[0], .begin = op->begin, .end = ns,
 		.creator = &op->begin_thread->out,
 	};
 	int err;

@@ -134,7 +134,7 @@ static int gap(struct walk *w, struct thread *next)
 		return intervals_add(w->path, &row);
 	}
 	parts->nr = 0;
-	err = divide_queued(w->a, &row, next, parts);
+	err = divide_queued(w->a, w->op, &row, next, parts);
 	return err ? err : add_reversed(w, parts);
 }
 

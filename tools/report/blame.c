@@ -51,7 +51,8 @@ static const char *keep_other(struct blame *b, const struct analysis_interval *r
 	default:
 		break;
 	}
-	return id ? keep_joined(b, "working on ", id->name, "") : keep(b, "");
+	return id ? keep_joined(b, "working on ", id->name, row->part ? ", a part" : "") :
+		    keep(b, "");
 }
 
 /* Describes why @row is in its state, interned. */

@@ -154,6 +154,9 @@ static void print_party(FILE *f, const struct party *p)
 			print_thread(f, row->thread);
 			fputs(" worked on ", f);
 			print_ids(f, p);
+			if (row->part)
+				fputs(p->nr_ids > 1 ? ", parts of this operation" :
+				      ", a part of this operation", f);
 		} else if (row->thread) {
 			fputs("until ", f);
 			print_thread(f, row->thread);
@@ -457,6 +460,8 @@ static void json_row(FILE *f, const struct analysis_interval *row)
 		fputs(",\"other\":", f);
 		json_thread(f, row->other);
 	}
+	if (row->part)
+		fputs(",\"other_is_part\":true", f);
 }
 
 static void json_rows(FILE *f, const char *key, const struct analysis_interval *rows, size_t nr)

@@ -13,11 +13,11 @@ static uint64_t key_of(const struct analysis_interval *row)
 	const uint64_t key = fxt_hash(fxt_hash((uintptr_t)row->thread, row->reason), other);
 
 	/*
-	 * Separate two causes of waiting in a queue: the next thread worked on another operation,
-	 * or it did not.
+	 * Separate three causes of being queued: the next thread worked on a part of the operation,
+	 * on another operation, or on none.
 	 */
 	if (row->state == ANALYSIS_QUEUED)
-		return fxt_hash(key, !row->other_id);
+		return fxt_hash(key, row->part ? 2 : !row->other_id);
 	if (row->state != ANALYSIS_BLOCKED)
 		return fxt_hash(key, (uintptr_t)row->cgroup);
 	/* The analysis stores each name once, so pointers can be compared. */
