@@ -119,6 +119,20 @@ check "causes" [ "$(all 'map(select(.other | test("part"))) | map("\(.ns) \(.oth
 	"20 working on op, a part" ]
 end
 
+# Thread 7 works on the operation, but the trace has no scheduling, so its state is unknown.
+begin "unfinished_states_add_up_to_the_age"
+check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+from machine import ASYNC_BEGIN, BEGIN, argument, event, head, thread
+
+scope = [argument(4, "operation", 1)]
+open("open.fxt", "wb").write(head() + thread(7) + event(ASYNC_BEGIN, 100, 7, "op", 1) +
+                             event(BEGIN, 120, 7, "scope", args=scope) +
+                             event(BEGIN, 190, 7, "last", args=scope))'
+check unfinished report open.fxt unfinished
+check "states" is "90 20 70" '"\(.age_ns) \(.queued_ns) \(.unknown_ns)"'
+check "sum" is true '.running_ns + .runnable_ns + .blocked_ns + .queued_ns + .unknown_ns == .age_ns'
+end
+
 begin "G82_deep_tree_is_whole"
 check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
 from machine import ASYNC_BEGIN, ASYNC_END, argument, event, head, thread

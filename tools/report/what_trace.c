@@ -15,9 +15,11 @@ static const struct sheet_column unfinished_columns[] = {
 	COLUMN("id", "ID", SHEET_TEXT),
 	COLUMN("pid", "PID", SHEET_ID),
 	COLUMN("age_ns", "AGE ms", SHEET_NS),
-	COLUMN("running_ns", "RUNNING ms", SHEET_NS),
-	COLUMN("blocked_ns", "BLOCKED ms", SHEET_NS),
-	COLUMN("queued_ns", "QUEUED ms", SHEET_NS),
+	COLUMN("running_ns", "RUNNING", SHEET_NS),
+	COLUMN("runnable_ns", "WAITING", SHEET_NS),
+	COLUMN("blocked_ns", "BLOCKED", SHEET_NS),
+	COLUMN("queued_ns", "QUEUED", SHEET_NS),
+	COLUMN("unknown_ns", "?", SHEET_NS),
 	COLUMN("thread", "LAST THREAD", SHEET_TEXT),
 };
 
@@ -43,8 +45,10 @@ static int add_unfinished(void *arg, const struct analysis_operation *op)
 	sheet_number(&r->sheet, op->id.pid);
 	sheet_number(&r->sheet, op->end - op->begin);
 	sheet_number(&r->sheet, op->ns[ANALYSIS_RUNNING]);
+	sheet_number(&r->sheet, op->ns[ANALYSIS_RUNNABLE]);
 	sheet_number(&r->sheet, op->ns[ANALYSIS_BLOCKED]);
 	sheet_number(&r->sheet, op->ns[ANALYSIS_QUEUED]);
+	sheet_number(&r->sheet, op->ns[ANALYSIS_UNKNOWN]);
 	if (last)
 		sheet_textf(&r->sheet, "%s/%" PRIu32, last->name, last->tid);
 	else
