@@ -313,6 +313,42 @@ static void rows_have_their_parents(void **state)
 	trace_free(&t);
 }
 
+/* Copies the name of the part of @op that is open to @arg. */
+static int keep_open_part(void *arg, const struct analysis_operation *op)
+{
+	snprintf(arg, 32, "%s %d", op->open_part ? op->open_part->name : "none",
+		 op->open_part ? (int)op->open_part->id : 0);
+	return 0;
+}
+
+static void newest_open_part_is_told(void **state)
+{
+	const struct analysis_sink sink = { 0 };
+	const struct analysis_options opts = { 0 };
+	struct analysis *a = analysis_new(&opts, &sink);
+	struct trace t = { 0 };
+	char seen[32];
+
+	assert_non_null(a);
+	start(&t);
+	begins(&t, 10, 1, 1, 0);
+	begins(&t, 20, 1, 2, 1);
+	begins(&t, 30, 1, 3, 2);
+	begins(&t, 40, 1, 4, 2);
+	begins(&t, 40, 1, 5, 0);
+	ENDS(&t, 50, 1, 4);
+	feed(a, &t);
+	assert_int_equal(analysis_settle(a, 60), 0);
+	for (unsigned int id = 1; id <= 3; id += 2) {
+		const struct analysis_operation which = { .id.id = id, .begin = 10 * id };
+
+		assert_int_equal(analysis_peek(a, &which, 60, keep_open_part, seen), 0);
+		assert_string_equal(seen, id == 1 ? "req 3" : "none 0");
+	}
+	analysis_free(a);
+	trace_free(&t);
+}
+
 /* --- rows of scopes and of moments ---------------------------------------------------- */
 
 /* Rows as text, one after the other */
@@ -433,6 +469,7 @@ int main(void)
 		cmocka_unit_test(operation_of_another_process_is_entered),
 		cmocka_unit_test(exited_thread_works_on_nothing),
 		cmocka_unit_test(rows_have_their_parents),
+		cmocka_unit_test(newest_open_part_is_told),
 		cmocka_unit_test(g83_self_time_leaves_out_inner_regions),
 		cmocka_unit_test(g44_open_regions_last_to_the_end),
 		cmocka_unit_test(g50_moments_of_operations_have_rows),

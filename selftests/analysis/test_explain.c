@@ -58,11 +58,34 @@ static void work_on_a_part_is_named_so(void **state)
 	free(part);
 }
 
+static void open_part_of_queued_operation_is_named(void **state)
+{
+	const struct analysis_id part = { .name = "query", .id = 9 };
+	const struct analysis_interval queued = { .to = 500, .state = ANALYSIS_QUEUED };
+	struct analysis_operation op = {
+		.end = 500, .intervals = &queued, .nr_intervals = 1,
+	};
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	explain_now(f, &op);
+	op.open_part = &part;
+	explain_now(f, &op);
+	fclose(f);
+	assert_string_equal(text, "It has been queued for 500 ns: no thread works on it.\n"
+			    "It has been queued for 500 ns: no thread works on it, "
+			    "but its part query 0x9 is open.\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(share_of_longest_time_is_100),
 		cmocka_unit_test(work_on_a_part_is_named_so),
+		cmocka_unit_test(open_part_of_queued_operation_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -408,15 +408,6 @@ int divide_runnable(struct analysis *a, const struct analysis_interval *row, str
 	return err;
 }
 
-/* True if @op is a part of @whole, or of another part of @whole. */
-static bool is_part(const struct operation *op, const struct operation *whole)
-{
-	for (size_t i = 0; i < ANCESTORS_MAX && op->ancestors[i]; i++)
-		if (op->ancestors[i] == whole->out.id)
-			return true;
-	return false;
-}
-
 /*
  * Splits the queued interval @row of @op into one part for each operation that @next worked on
  * meanwhile. @next: the thread that works on @op next. Adds the parts to @l.
@@ -440,7 +431,7 @@ int divide_queued(const struct analysis *a, const struct operation *op,
 		if (i < next->works.nr && next->works.of[i]->from < part.to)
 			part.to = next->works.of[i]->from;
 		part.other_id = id_of(a, w);
-		part.part = part.other_id && is_part(w->op, op);
+		part.part = part.other_id && operation_is_part(w->op, op);
 		err = go_on(l, &part);
 		part.from = part.to;
 	}

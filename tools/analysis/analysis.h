@@ -124,6 +124,11 @@ struct analysis_operation {
 	uint64_t begin, end;	/* .end: the end of the trace if the operation is incomplete */
 	bool complete;		/* the trace has begin and end */
 	/*
+	 * The part of it that began last and is open. Only rows of analysis_peek() for one
+	 * operation have it; otherwise NULL.
+	 */
+	const struct analysis_id *open_part;
+	/*
 	 * The row was handed out before records arrived that determine the state of some
 	 * threads.
 	 */

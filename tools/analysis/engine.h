@@ -463,6 +463,8 @@ struct operation {
 	bool crowded;			/* see .crowded of struct analysis_totals */
 };
 
+/* True if @op is a part of @whole, or of another part of @whole. */
+bool operation_is_part(const struct operation *op, const struct operation *whole);
 int operations_begin(struct analysis *a, const struct item *it);
 int operations_end(struct analysis *a, const struct item *it);
 /* Returns the names of the operation that the event @it belongs to. */

@@ -35,6 +35,14 @@ bool operation_is_entered(const struct operation *op)
 	return op->entered_at < op->end && (op->entered_at < a->now || a->over);
 }
 
+bool operation_is_part(const struct operation *op, const struct operation *whole)
+{
+	for (size_t i = 0; i < ANCESTORS_MAX && op->ancestors[i]; i++)
+		if (op->ancestors[i] == whole->out.id)
+			return true;
+	return false;
+}
+
 struct operation *operations_by_id(struct analysis *a, uint64_t id)
 {
 	struct fxt_entry *e = fxt_find(&a->by_id, fxt_hash(id, 0));
@@ -355,14 +363,22 @@ int operations_overdue(struct analysis *a, uint64_t ns)
 	return err;
 }
 
+static const struct analysis_id *open_part(const struct analysis *a, const struct operation *whole)
+{
+	for (const struct operation *op = a->newest; op && op != whole; op = op->older)
+		if (!op->ended && operation_is_part(op, whole))
+			return &op->out;
+	return NULL;
+}
+
 /* Hands out the row of @op, which is open, as if it ended at @ns. */
-static int peek(struct analysis *a, struct operation *op, uint64_t ns,
+static int peek(struct analysis *a, struct operation *op, uint64_t ns, bool alone,
 		int (*row)(void *arg, const struct analysis_operation *op), void *arg)
 {
 	const bool totals_only = a->opts.totals_only;
 	struct analysis_operation out = {
 		.id = op->out, .parent = op->ancestors[0], .begin = op->begin, .end = ns,
-		.creator = &op->begin_thread->out,
+		.creator = &op->begin_thread->out, .open_part = alone ? open_part(a, op) : NULL,
 	};
 	int err;
 
@@ -385,7 +401,7 @@ int analysis_peek(struct analysis *a, const struct analysis_operation *which, ui
 
 	for (; op && !err; op = which ? op->same_id : op->newer)
 		if (!op->ended && op->begin <= ns && (!which || op->begin == which->begin))
-			err = peek(a, op, ns, row, arg);
+			err = peek(a, op, ns, which, row, arg);
 	return err;
 }
 

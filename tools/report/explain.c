@@ -295,7 +295,13 @@ void explain_now(FILE *f, const struct analysis_operation *op)
 	print_ns(f, last->to - last->from, u);
 	fprintf(f, " %s", u.name);
 	if (last->state == ANALYSIS_QUEUED && !last->thread) {
-		fputs(": no thread works on it.\n", f);
+		fputs(": no thread works on it", f);
+		if (op->open_part) {
+			fputs(", but its part ", f);
+			print_id(f, op->open_part);
+			fputs(" is open", f);
+		}
+		fputs(".\n", f);
 		return;
 	}
 	fputs(": ", f);
