@@ -166,7 +166,7 @@ static int run(struct report *r)
 	r->source.scheduled = false;
 	source_limits(&r->source);
 	tool_error("%s has no operation with id %s%s", tool_text(r->source.path), tool_text(r->id),
-		   source_filters_operations(&r->source) ? " that the options choose" : "");
+		   source_filters(&r->source) ? " that the options choose" : "");
 	return TOOL_FAILED;
 }
 

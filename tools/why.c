@@ -180,7 +180,7 @@ static void say_none(const struct why *w)
 			   path);
 	else if (w->id)
 		tool_error("%s has no operation with id %s%s", path, tool_text(w->id),
-			   source_filters_operations(&w->source) ? " that the options choose" : "");
+			   source_filters(&w->source) ? " that the options choose" : "");
 	else if (t->complete)
 		tool_error("%s has no complete operation that the options choose", path);
 	else

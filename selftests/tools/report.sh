@@ -601,6 +601,10 @@ check "no such type" status 1 "$AT" why --type nothing server.fxt
 id=$("$AT" why --json server.fxt | grep -o '"id":"0x[0-9a-f]*"' | head -n 1 | grep -o '0x[0-9a-f]*')
 check "id of another type" status 1 "$AT" why --type nothing server.fxt "$id"
 check "the options" says "has no operation with id $id that the options choose"
+check "id of another time" status 1 "$AT" why --to 0ns server.fxt "$id"
+check "the options" says "has no operation with id $id that the options choose"
+check "id of another time" status 1 "$AT" report --to 0ns server.fxt timeline "$id"
+check "the options" says "has no operation with id $id that the options choose"
 check "no operations" eval '"$TRACES" big big.fxt 1 >/dev/null 2>&1; status 1 "$AT" why big.fxt'
 check "what is missing" says "TRACE_ASYNC_BEGIN"
 end

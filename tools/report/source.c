@@ -150,6 +150,11 @@ bool source_filters_time(const struct source *s)
 	return s->filter.from.given || s->filter.to.given;
 }
 
+bool source_filters(const struct source *s)
+{
+	return source_filters_operations(s) || source_filters_time(s);
+}
+
 static bool parse_moment(const char *text, struct source_time *t)
 {
 	t->given = true;

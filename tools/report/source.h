@@ -83,6 +83,8 @@ bool source_filters_latency(const struct source *s);
 bool source_in_time(const struct source *s, uint64_t ns);
 /* True if the filter chooses a time. */
 bool source_filters_time(const struct source *s);
+/* True if there is any filter. */
+bool source_filters(const struct source *s);
 /*
  * Takes option @opt with its argument. Returns 0, 1 if @opt is not one of SOURCE_OPTIONS, or -1
  * after a message.
