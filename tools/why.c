@@ -52,6 +52,7 @@ struct why {
 	struct source source;
 	bool brief, json;
 	const char *id;		/* NULL: not given */
+	bool begun_before;	/* the trace has later events of .id, but may not have its begin */
 	double percentile;	/* negative: not given */
 	struct kept kept;
 	struct joined joined;
@@ -87,6 +88,24 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 		return keep_place(w, op);
 	return op->begin == w->wanted.begin && op->id.id == w->wanted.id &&
 	       op->end - op->begin == w->wanted.latency ? kept_add(&w->kept, op) : 0;
+}
+
+/* Notes events of an operation whose begin is not in the trace. */
+static int on_orphan(void *arg, const struct analysis_orphan *orphan)
+{
+	struct why *w = arg;
+
+	w->begun_before |= orphan->has_id && id_is(&orphan->id, w->id);
+	return 0;
+}
+
+static int on_region(void *arg, const struct analysis_region *region)
+{
+	const struct analysis_id id = { .id = region->operation };
+	struct why *w = arg;
+
+	w->begun_before |= region->operation && id_is(&id, w->id);
+	return 0;
 }
 
 static void restart(void *arg)
@@ -170,7 +189,10 @@ static void say_none(const struct why *w)
 	const struct analysis_totals *t = analysis_totals(w->source.analysis);
 	const char *path = tool_text(w->source.path);
 
-	if (!t->complete && !t->incomplete && w->source.pair)
+	if (w->begun_before && !source_filters(&w->source))
+		tool_error("%s has events of the operation with id %s, but not its begin: it began before the trace, or the begin was lost",
+			   path, tool_text(w->id));
+	else if (!t->complete && !t->incomplete && w->source.pair)
 		source_says_none(&w->source, NULL);
 	else if (t->selection && !t->complete && !t->incomplete)
 		tool_error("%s has no operations: all were faster than the bounds of asynctrace record --slower-than",
@@ -313,6 +335,10 @@ int why_main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	w.source.rows = (struct analysis_sink){ .operation = on_operation, .arg = &w };
+	if (w.id) {
+		w.source.rows.orphan = on_orphan;
+		w.source.rows.region = on_region;
+	}
 	w.source.restart = restart;
 	status = run(&w);
 	kept_free(&w.kept);

@@ -133,6 +133,23 @@ check "states" is "90 20 70" '"\(.age_ns) \(.queued_ns) \(.unknown_ns)"'
 check "sum" is true '.running_ns + .runnable_ns + .blocked_ns + .queued_ns + .unknown_ns == .age_ns'
 end
 
+# The trace began while operations 1 and 2 were open, and has the end of 1 and a scope of 2.
+begin "operation_from_before_the_trace_is_told"
+check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+from machine import ASYNC_END, BEGIN, END, argument, event, head, thread
+
+open("before.fxt", "wb").write(
+    head() + thread(7) + event(BEGIN, 110, 7, "scope", args=[argument(4, "operation", 2)]) +
+    event(END, 130, 7, "scope", args=[argument(4, "resumed", 0)]) +
+    event(ASYNC_END, 200, 7, "op", 1))'
+for id in 1 2; do
+	check "no answer" status 1 "$AT" why before.fxt $id
+	check "and the reason" says "operation with id $id, but not its begin: it began before the trace"
+done
+check "no such operation" status 1 "$AT" why before.fxt 3
+check "nor events" silent_about "it began before"
+end
+
 begin "G82_deep_tree_is_whole"
 check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
 from machine import ASYNC_BEGIN, ASYNC_END, argument, event, head, thread
