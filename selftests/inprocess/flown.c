@@ -62,6 +62,10 @@ void flown_read(int fd, struct flown *f)
 		if (ASYNCTRACE_FXT_TYPE(*w) == ASYNCTRACE_FXT_EVENT &&
 		    (*w >> 16 & 0xf) == ASYNCTRACE_FXT_INSTANT && (*w >> 20 & 0xf) == 1)
 			take(f, w[words - 1]);
+		/* "lost records": the arguments are dropped, overwritten, malformed, provider. */
+		if (ASYNCTRACE_FXT_TYPE(*w) == ASYNCTRACE_FXT_EVENT &&
+		    (*w >> 16 & 0xf) == ASYNCTRACE_FXT_DURATION && (*w >> 20 & 0xf) == 4)
+			f->lost += w[7];
 	}
 	/*
 	 * Name whole pages. Otherwise, the thread sanitizer remembers the accesses to the last

@@ -20,6 +20,7 @@
  * @of: their number, by writer
  * @first: the lowest number, by writer
  * @last: the highest number, by writer
+ * @lost: records that the file's marks of losses count as overwritten
  * @broken: the file does not consist of whole records
  */
 struct flown {
@@ -27,6 +28,7 @@ struct flown {
 	uint64_t of[FLOWN_WRITERS];
 	uint64_t first[FLOWN_WRITERS];
 	uint64_t last[FLOWN_WRITERS];
+	uint64_t lost;
 	bool broken;
 };
 

@@ -158,6 +158,7 @@ static void overwritten(void)
 	check(flown_attempted(&r) == n, "%llu", u(flown_attempted(&r)));
 	check(r.overwritten && r.delivered && !r.older && !r.dropped);
 	check(flown_whole(&f, 0) && f.last[0] == n - 1 && f.first[0] == r.overwritten);
+	check(f.lost == r.overwritten, "%llu", u(f.lost));
 	check(!at_flight_stop());
 	done("ledger_of_a_wrapped_ring_is_exact");
 }
@@ -179,6 +180,7 @@ static void bytes(void)
 	check(r.delivered && f.last[0] == number - 1);
 	if (nr_cpus() > 1)
 		check(r.older);
+	check(f.lost == r.older + r.overwritten, "%llu", u(f.lost));
 	/* The newest sub-buffer of each ring always stays in the file. */
 	check(r.delivered * FLOWN_WORDS * 8 <= max + 4096ull * nr_cpus());
 	check(!at_flight_stop());
@@ -213,6 +215,8 @@ static void age(void)
 	end = boottime();
 	check(flown_attempted(&r) == 2 * n && !r.overwritten && !r.dropped);
 	check(flown_whole(&f, 0) && f.last[0] == 2 * n - 1 && f.first[0] == r.older);
+	/* The file says that they are missing, as it does of overwritten ones. */
+	check(f.lost == r.older, "%llu", u(f.lost));
 	/* The file may contain one sub-buffer of the first half. */
 	check(r.older > n / 2, "%llu", u(r.older));
 	for (uint64_t i = n; i < r.older; i++)

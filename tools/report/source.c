@@ -438,7 +438,7 @@ void source_limits(const struct source *s)
 		tool_error("events of the pair have no argument '%s' that is an integer or a text: %s",
 			   tool_text(s->key), tool_count(t->unkeyed));
 	if (t->lost)
-		tool_error("records were dropped or overwritten: %s; the time around them is unknown; if a buffer was too small, use a larger one: record --buffer-size, or ASYNCTRACE_BUFFER_SIZE with ASYNCTRACE_OUT",
+		tool_error("records were dropped or overwritten: %s; the time around them is unknown; if a buffer was too small, use a larger one: record --buffer-size, ASYNCTRACE_BUFFER_SIZE with ASYNCTRACE_OUT, or the arguments of at_flight_start(3)",
 			   tool_count(t->lost));
 	if (t->malformed)
 		tool_error("records of programs were malformed and left out: %s; the time around them is unknown",

@@ -256,9 +256,13 @@ static void emit_events(struct at_drain *d, const struct at_reader *rd, const st
 		.sequence = x ? x->end - x->nwords : rd->next,
 		.records = x ? x->records : 0,
 		.delivered = rd->delivered + (x ? x->records : 0),
-		.overwritten = rd->overwritten,
+		/*
+		 * The file lacks older records, too. Without a marker of their loss, an operation
+		 * would seem to be open if its begin is in another ring, from which less was left
+		 * out.
+		 */
+		.overwritten = rd->overwritten + rd->older,
 		.dropped = at_reader_dropped(rd),
-		.cleared = rd->older,
 	};
 
 	if (rd->ring == d->area->shape.nr_rings)
