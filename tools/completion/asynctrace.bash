@@ -175,13 +175,12 @@ _asynctrace() {
 	*:top | *:why | *:dump | *:validate)
 		_asynctrace_files ;;
 	*:report)
-		if [ "${COMP_WORDS[2]}" = diff ]; then
-			_asynctrace_files
-		elif [ "$COMP_CWORD" -gt 2 ] && [ -f "$prev" ]; then
+		if [[ " ${COMP_WORDS[*]} " != *" diff "* ]] && [ "$COMP_CWORD" -gt 2 ] &&
+		   [ -f "$prev" ]; then
 			_asynctrace_words operations blame running runnable blocked queued unknown \
-				critical timeline tree related regions logs log-groups loop \
-				levels unfinished orphans threads sched sched-histogram \
-				sched-occupants wakeups losses lints summary
+				critical timeline tree related regions logs loop log-groups \
+				histogram concurrency levels unfinished orphans threads sched \
+				sched-histogram sched-occupants wakeups losses lints summary
 		else
 			_asynctrace_files
 		fi ;;
