@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "report/source.h"
+#include "report/terminal.h"
 #include "tool.h"
 #include "top/feed.h"
 #include "top/plain.h"
@@ -447,7 +448,6 @@ int top_main(int argc, char **argv)
 		free(t);
 		return TOOL_FAILED;
 	}
-	setlocale(LC_CTYPE, "");
 	session_args_init(&t->feed.args);
 	t->feed.args.name = name;
 	snprintf(name, sizeof(name), "top-%d", (int)getpid());
@@ -455,6 +455,11 @@ int top_main(int argc, char **argv)
 	t->live.memory = LIVE_MEMORY;
 	status = options(t, argc, argv);
 	if (status < 0) {
+		/* The screen shows what the locale has, but text is UTF-8 in all locales. */
+		if (t->batch)
+			terminal_init();
+		else
+			setlocale(LC_CTYPE, "");
 		status = run(t);
 		feed_close(&t->feed);
 		live_close(&t->live);

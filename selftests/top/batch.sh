@@ -139,6 +139,15 @@ check "begin" is 1010000000 '.open[0].begin_ns'
 check "text" eval '"$AT" top --batch open.fxt | grep -qx "t/order   40.000 ms  0x100000000007     shop/100"'
 end
 
+begin "columns_fit_wide_names_in_each_locale"
+printf '%s\n' "provider 1 100 shop" "thread 1 1 101 worker" "begin 1 1 日本 7 10" \
+	"end 1 1 日本 7 50" | "$FEEDER" >wide.fxt
+LC_ALL=C.UTF-8 "$AT" top --batch wide.fxt >want 2>err
+LC_ALL=C "$AT" top --batch wide.fxt >out 2>err
+check name grep -q "^t/日本 " out
+check same cmp want out
+end
+
 begin "filter_and_sort_choose_types"
 printf '%s\n' "provider 1 100 shop" "thread 1 1 101 worker" "provider 2 200 bank" "thread 2 1 201 teller" \
 	"ops 1 1 order 1 10 10 10 5 0" "ops 1 1 parcel 100 5 200 10 9 0" "ops 2 1 loan 200 20 300 10 1 0" |
