@@ -139,10 +139,10 @@ bounds() {
 }
 most=18446744073709551615
 for c in report why; do
-	bounds "--min takes a time from 0ns to below 1000000000s" $c --min 5
-	bounds "--max takes a time from 0ns to below 1000000000s" $c --max 1000000000s
+	bounds "--min takes a time from 0ns to below 1000000000s, in ns, us, ms or s," $c --min 5
+	bounds "--max takes a time from 0ns to below 1000000000s, in ns, us, ms or s," $c --max 1000000000s
 	bounds "a number of ns alone, from 0 to $most" $c --from -1
-	bounds "from 0ns to below 1000000000s" $c --to x
+	bounds "ns, us, ms or s, such as 1.5s, for the time since its begin, from 0ns to below" $c --to x
 	bounds "from 1 to 4294967295" $c --window 0
 	bounds "from 1 to 4294967295" $c --history 4294967296
 	bounds "from 0 to 0xffffffffffffffff" $c x $([ $c = why ] || echo tree) 0x10000000000000000
@@ -167,8 +167,8 @@ for c in record "session attach x"; do
 	bounds "from 1M to 2^64 - 1 bytes" $c --rotate 1K
 	bounds "from 1 to 1000000" $c --rotate 1M,0
 done
-bounds "from 0ns to below 1000000000s" record --slower-than x
-bounds "from 0ns to 3600s" record --slower-than 'a>1s' --before 3601s
+bounds "from 0ns to below 1000000000s, in ns, us, ms or s" record --slower-than x
+bounds "from 0ns to 3600s, in ns, us, ms or s," record --slower-than 'a>1s' --before 3601s
 bounds "from 256K to 8G" record --slower-than 'a>1s' --window 1
 end
 

@@ -25,7 +25,7 @@ bool record_take_slower(struct recorder *r, const char *text)
 		return false;
 	}
 	if (!len || len >= sizeof(s->types[0]) || !choose_time(time + 1, &b->ns)) {
-		tool_error("'%s' does not define slow operations: write TYPE>TIME in quotes, such as 'http/request>50ms' or '*>1s'; TYPE has 1 to %zu bytes, and TIME is from 0ns to below " CHOOSE_TIME_LIMIT,
+		tool_error("'%s' does not define slow operations: write TYPE>TIME in quotes, such as 'http/request>50ms' or '*>1s'; TYPE has 1 to %zu bytes, and TIME is from 0ns to below " CHOOSE_TIME_LIMIT ", in ns, us, ms or s",
 			   tool_text(text), sizeof(s->types[0]) - 1);
 		return false;
 	}
@@ -41,7 +41,7 @@ bool record_take_before(struct recorder *r, const char *text)
 	r->opt.slow.has_before = true;
 	if (choose_time(text, &r->out.slow.before) && r->out.slow.before <= BEFORE_MAX)
 		return true;
-	tool_error("--before takes a time from 0ns to %llus, with a unit, such as 10ms or 1.5s, not '%s'",
+	tool_error("--before takes a time from 0ns to %llus, in ns, us, ms or s, such as 10ms or 1.5s, not '%s'",
 		   BEFORE_MAX / 1000000000, tool_text(text));
 	return false;
 }

@@ -181,14 +181,14 @@ int source_option(struct source *s, int opt, char *arg)
 		s->filter.has_max |= opt == 'X';
 		if (choose_time(arg, opt == 'M' ? &s->filter.min_ns : &s->filter.max_ns))
 			return 0;
-		tool_error("%s takes a time from 0ns to below " CHOOSE_TIME_LIMIT ", with a unit, such as 50ms or 1.5s, not '%s'",
+		tool_error("%s takes a time from 0ns to below " CHOOSE_TIME_LIMIT ", in ns, us, ms or s, such as 50ms or 1.5s, not '%s'",
 			   opt == 'M' ? "--min" : "--max", tool_text(arg));
 		return -1;
 	case 'F':
 	case 'O':
 		if (parse_moment(arg, opt == 'F' ? &s->filter.from : &s->filter.to))
 			return 0;
-		tool_error("%s takes a time of the trace, not '%s': write a number and a unit, such as 1.5s, for the "
+		tool_error("%s takes a time of the trace, not '%s': write a number and ns, us, ms or s, such as 1.5s, for the "
 			   "time since its begin, from 0ns to below " CHOOSE_TIME_LIMIT ", or a number of ns alone, from 0 to %" PRIu64,
 			   opt == 'F' ? "--from" : "--to", tool_text(arg), UINT64_MAX);
 		return -1;
