@@ -54,7 +54,8 @@ tools-install: tools
 	install -m 755 $(B)/asynctrace $(DESTDIR)$(PREFIX)/bin
 	for section in 1 5 7; do \
 		install -d $(DESTDIR)$(MANDIR)/man$$section && \
-		install -m 644 tools/man/*.$$section $(DESTDIR)$(MANDIR)/man$$section || exit; \
+		install -m 644 tools/man/*.$$section $(DESTDIR)$(MANDIR)/man$$section && \
+		userlib/man/link $(DESTDIR)$(MANDIR)/man$$section tools/man/*.$$section || exit; \
 	done
 	install -d $(DESTDIR)$(COMPLETIONDIR)
 	install -m 644 tools/completion/asynctrace.bash $(DESTDIR)$(COMPLETIONDIR)/asynctrace
@@ -63,9 +64,11 @@ tools-install: tools
 
 tools-uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/asynctrace $(DESTDIR)$(COMPLETIONDIR)/asynctrace \
-		$(DESTDIR)$(PREFIX)/share/asynctrace/60-asynctrace.rules \
-		$(foreach s,1 5 7,$(patsubst tools/man/%,$(DESTDIR)$(MANDIR)/man$(s)/%,\
-			$(wildcard tools/man/*.$(s))))
+		$(DESTDIR)$(PREFIX)/share/asynctrace/60-asynctrace.rules
+	for section in 1 5 7; do \
+		userlib/man/link --remove $(DESTDIR)$(MANDIR)/man$$section \
+			tools/man/*.$$section || exit; \
+	done
 	! test -d $(DESTDIR)$(PREFIX)/share/asynctrace || \
 		rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/share/asynctrace
 
