@@ -80,10 +80,36 @@ static void open_part_of_queued_operation_is_named(void **state)
 	free(text);
 }
 
+static void part_lost_on_no_thread_has_a_colon(void **state)
+{
+	const struct analysis_thread worker = { .tid = 7, .pid = 7, .name = "worker" };
+	const struct analysis_interval rows[] = {
+		{ .to = 30, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_LOST,
+		  .duration = "", .in = "" },
+		{ .from = 30, .to = 50, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_LOST,
+		  .thread = &worker, .duration = "", .in = "" },
+	};
+	const struct analysis_operation op = {
+		.id = { .provider = "", .category = "", .name = "op", .id = 1 },
+		.end = 50, .ns[ANALYSIS_UNKNOWN] = 50, .complete = true,
+		.intervals = rows, .nr_intervals = 2,
+	};
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	explain_sentence(f, &op);
+	fclose(f);
+	assert_string_equal(text, "op 0x1 took 50 ns: 50 unknown (30 of it: records were lost).\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(share_of_longest_time_is_100),
+		cmocka_unit_test(part_lost_on_no_thread_has_a_colon),
 		cmocka_unit_test(work_on_a_part_is_named_so),
 		cmocka_unit_test(open_part_of_queued_operation_is_named),
 	};

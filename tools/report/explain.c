@@ -243,7 +243,9 @@ static void print_state(FILE *f, const struct analysis_operation *op, enum analy
 	fputs(" (", f);
 	if (parties.of[0].ns != op->ns[state]) {
 		print_ns(f, parties.of[0].ns, u);
-		fputs(" of it ", f);
+		/* Without a thread, the cause of unknown time is a sentence of its own. */
+		fputs(state == ANALYSIS_UNKNOWN && !parties.of[0].row.thread ?
+		      " of it: " : " of it ", f);
 	}
 	longest = longest_party(&parties);
 	print_party(f, &longest);
