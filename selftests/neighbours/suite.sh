@@ -41,7 +41,7 @@ else
 fi
 # Multiples of SECONDS for attacks with slow requests: patterns over many providers, work above
 # memory.high, and unmapping of the pages of many children.
-declare -A times=([names]=2 [high]=6 [strides]=10 [threads]=6 [all]=6)
+declare -A times=([names]=6 [high]=6 [strides]=10 [threads]=6 [all]=6)
 attacks="names high strides threads brief quota fifo"
 [ $# -gt 0 ] || set -- $attacks all
 
@@ -113,6 +113,7 @@ attack() { # ATTACK hostile|ordinary
 	# prepare_attacks() looks for this file, maybe before the subshell runs.
 	: > ready.$1
 	(
+		exec 3>&-
 		echo $BASHPID > $group/attackers/$1/cgroup.procs
 		exec ./attack $1 $2 ${counts[$1]} $user
 	) > ready.$1 2> said.$1 &
@@ -131,7 +132,6 @@ victims_begin() {
 }
 
 victims_end() {
-	echo >&3
 	exec 3>&-
 	wait $victims
 	victims_status=$?
@@ -182,6 +182,7 @@ run_attack() {
 	trace_begin $victims
 	prepare_attacks $2 $list
 	constrain 2M 1000
+	echo measure >&3
 	sleep $((seconds * ${times[$1]:-1}))
 	constrain max max
 	# The attackers' end is a part of the attack.
@@ -245,18 +246,16 @@ bearable() {
 	[ $ok ]
 }
 
-# cpu_times FILE: print each operation of the victims and its CPU time in us
+# cpu_times FILE: for each operation of the victims, print its name, and the least CPU time and the
+# lower quartile in us
 cpu_times() {
-	sed -n 's/^# CPU time (.*): //p' $1 | xargs -n 2
+	sed -n 's/^# CPU time (.*): //p' $1 | xargs -n 3 | sort
 }
 
-# Print each operation's CPU time as a multiple of that without attackers: alone or beside ordinary
-# work, whichever is more. Beside any work, the clock also counts the instructions of another CPU
-# that has its turn during an operation.
+# Print the least CPU time of each operation as a multiple of that without attackers: the lower
+# quartile, because a few of these operations find memory that the kernel has prepared before.
 multiples() {
-	join <(cpu_times alone | sort) <(cpu_times ordinary | sort) |
-		join - <(cpu_times victims | sort) |
-		awk '{ printf "%s %.2f\n", $1, $4 / ($2 > $3 ? $2 : $3) }'
+	join <(cpu_times alone) <(cpu_times victims) | awk '{ printf "%s %.2f\n", $1, $4 / $3 }'
 }
 
 # Status 0 if the victims' work does not grow with that of the attackers
@@ -273,7 +272,6 @@ judge() { # ATTACK
 	run_attack $1 ordinary
 	figures "$1, ordinary work"
 	check "the victims beside ordinary work: status $victims_status" [ $victims_status = 0 ]
-	cp victims ordinary
 	thrice=$(awk -v o="$(of any 2)" 'BEGIN { print 3 * o }')
 	allowed=$(least "$(most "$thrice" $floor)" $limit)
 	allowed_any=$(most "$thrice" $limit)
@@ -283,7 +281,7 @@ judge() { # ATTACK
 		check "events were lost: $(cat lost)" [ "$(cat lost)" = 0 ]
 		check "the victims: status $victims_status" [ $victims_status = 0 ]
 		check "the attackers did nothing: $did" [ "${did%% *}" != 0 -o $1 = all ]
-		echo "# $1, attack: multiples of the CPU time without attackers:" $(multiples)
+		echo "# $1: multiples of the CPU time without attackers:" $(multiples)
 		bearable && flat && break
 		echo "# $1: a wait is too long, or an operation needs too much CPU time, in try $try"
 		grep '^#' waits

@@ -4,14 +4,15 @@
  *
  * usage: victim record PATTERN...
  *	Run by root. Records the providers that PATTERN matches, creates and ends other sessions,
- *	and runs programs of user VICTIM, until standard input has a line or ends.
+ *	and runs programs of user VICTIM. Each line on standard input begins the measurement of CPU
+ *	time anew; the end of standard input ends this.
  *
  * usage: victim program REPORT
  *	Such a program. Registers, writes events, forks a child that does the same, and exits.
  *
  * Each operation must succeed, and for each program written = delivered + overwritten + cleared +
  * dropped must hold exactly. At its end, "record" prints how long the operations took, and their CPU
- * time. If the machine's clock counts instructions, 1 us of CPU time are 1,000 instructions.
+ * time: in a machine whose clock counts instructions, the number of instructions.
  */
 #include <errno.h>
 #include <poll.h>
@@ -50,10 +51,11 @@ struct cost {
 struct report {
 	uint32_t provider;
 	uint32_t written;
-	bool forked;		/* it has forked a child */
+	bool forked;		/* it has forked a child, which reported before */
 	struct cost registration, events, fork;
 	struct cost wait;	/* until it was recorded */
 	uint64_t cpu_ns;	/* CPU time of its main thread until this report */
+	uint64_t child_ns;	/* CPU time of its child in all */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -114,11 +116,18 @@ static int send_report(struct report *r)
 	return write(report_fd, r, sizeof(*r)) == sizeof(*r) && r->written ? 0 : 1;
 }
 
+static uint64_t cpu_ns_of(const struct rusage *u)
+{
+	return (u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000000ULL +
+	       (u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000ULL;
+}
+
 static int program(const char *fd)
 {
 	const struct at_provider_options opts = { .size = sizeof(opts), .name = "victim" };
 	struct report r = { 0 }, child = { 0 };
 	struct cost begin = now();
+	struct rusage used;
 	int status = -1, err;
 	pid_t pid;
 
@@ -147,10 +156,11 @@ static int program(const char *fd)
 	r.fork = since(begin);
 	r.forked = true;
 	write_events(&r);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status) {
+	if (pid < 0 || wait4(pid, &status, 0, &used) != pid || status) {
 		printf("# fork: status %d\n", status);
 		return 1;
 	}
+	r.child_ns = cpu_ns_of(&used);
 	return send_report(&r);
 }
 
@@ -166,11 +176,17 @@ static const char *const operations[OPERATIONS] = {
 	"stop", "terminate",
 };
 
-/* Measurements. Only one thread measures each operation. */
+/*
+ * Measurements. Only one thread measures each operation.
+ *
+ * least_ns is the CPU time of an operation which no interrupt handler interrupted and, as the CPUs
+ * take turns, during which the clock counted no instructions of another CPU.
+ */
 static struct {
 	uint64_t longest_us;
 	uint64_t *cpu_ns;
 	size_t nr, room;
+	_Atomic uint64_t least_ns;	/* since measure_anew() */
 } figures[OPERATIONS];
 
 static atomic_bool leave;
@@ -180,6 +196,8 @@ static void measured(enum operation op, struct cost cost)
 {
 	if (figures[op].longest_us < cost.us)
 		figures[op].longest_us = cost.us;
+	if (figures[op].least_ns > cost.cpu_ns)
+		figures[op].least_ns = cost.cpu_ns;
 	if (figures[op].nr == figures[op].room) {
 		figures[op].room = figures[op].room ? 2 * figures[op].room : 1024;
 		figures[op].cpu_ns = realloc(figures[op].cpu_ns,
@@ -189,6 +207,12 @@ static void measured(enum operation op, struct cost cost)
 	figures[op].cpu_ns[figures[op].nr++] = cost.cpu_ns;
 }
 
+static void measure_anew(void)
+{
+	for (int i = 0; i < OPERATIONS; i++)
+		figures[i].least_ns = UINT64_MAX;
+}
+
 static int compare_numbers(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -196,11 +220,7 @@ static int compare_numbers(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/*
- * Returns the lower quartile. A larger part of the operations may have been interrupted, or, as the
- * CPUs take turns, the clock has counted instructions of other CPUs, too.
- */
-static uint64_t quartile_cpu_ns(enum operation op)
+static uint64_t quartile_ns(enum operation op)
 {
 	if (!figures[op].nr)
 		return 0;
@@ -215,9 +235,10 @@ static void print_figures(void)
 		printf(" %zu %s (%.1f)", figures[i].nr, operations[i],
 		       figures[i].longest_us / 1000.0);
 	/* A program lasts longer than a CPU's turn. Its parts are measured. */
-	printf("\n# CPU time (lower quartile in us):");
+	printf("\n# CPU time (least and lower quartile, in us):");
 	for (int i = REGISTER; i < OPERATIONS; i++)
-		printf(" %s %.1f", operations[i], quartile_cpu_ns(i) / 1000.0);
+		printf(" %s %.1f %.1f", operations[i], figures[i].least_ns / 1000.0,
+		       quartile_ns(i) / 1000.0);
 	putchar('\n');
 }
 
@@ -364,14 +385,13 @@ static struct report *reports;
 static size_t nr_reports, room_for_reports;
 static int report_pipe[2];
 
-/* Returns the CPU time of the reporting process until it reported. */
-static uint64_t take_report(void)
+static struct report take_report(void)
 {
-	struct report r;
+	struct report r = { 0 };
 
 	if (read(report_pipe[0], &r, sizeof(r)) != sizeof(r)) {
 		fail("no report of a program");
-		return 0;
+		return r;
 	}
 	if (nr_reports == room_for_reports) {
 		room_for_reports = room_for_reports ? 2 * room_for_reports : 1024;
@@ -384,17 +404,14 @@ static uint64_t take_report(void)
 	measured(r.forked ? REGISTER : CHILD, r.registration);
 	if (r.forked)
 		measured(FORK, r.fork);
-	return r.cpu_ns;
-}
-
-static uint64_t to_ns(struct timeval t)
-{
-	return t.tv_sec * 1000000000ULL + t.tv_usec * 1000ULL;
+	return r;
 }
 
 static void run_program(const char *self)
 {
-	struct cost cost = now();
+	const struct cost begin = now();
+	struct report child, parent;
+	struct cost end = { 0 };
 	struct rusage used;
 	int status = -1;
 	char fd[16];
@@ -412,18 +429,28 @@ static void run_program(const char *self)
 		fail("a program ended with status %#x", status);
 		return;
 	}
-	measured(PROGRAM, since(cost));
-	/* After their reports, the program and its child only end. */
-	cost = (struct cost){ .cpu_ns = to_ns(used.ru_utime) + to_ns(used.ru_stime) };
-	cost.cpu_ns -= take_report() + take_report();
-	measured(EXIT, cost);
+	measured(PROGRAM, since(begin));
+	child = take_report();
+	parent = take_report();
+	/* After its report, a process only ends. @used has the CPU time of the child, too. */
+	end.cpu_ns = parent.child_ns - child.cpu_ns;
+	measured(EXIT, end);
+	end.cpu_ns = cpu_ns_of(&used) - parent.child_ns - parent.cpu_ns;
+	measured(EXIT, end);
 }
 
+/* Reads what standard input has. Returns true if it has ended. */
 static bool told_to_leave(void)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+	char line[64];
 
-	return poll(&p, 1, 0) > 0;
+	if (poll(&p, 1, 0) <= 0)
+		return false;
+	if (read(STDIN_FILENO, line, sizeof(line)) <= 0)
+		return true;
+	measure_anew();
+	return false;
 }
 
 /* --- the accounting ------------------------------------------------------------- */
@@ -469,6 +496,7 @@ static int record(const char *self, int nr, const char *const *patterns)
 	struct at_ctl *ctl;
 	uint32_t id;
 
+	measure_anew();
 	must(!pipe(report_pipe));
 	if (at_ctl_open(&ctl) || at_session_create(ctl, &opts, &id) || at_session_init(ctl, id))
 		ktap_bail("%s", at_ctl_error(ctl));
