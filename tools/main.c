@@ -43,7 +43,7 @@ static void help(FILE *out)
 	for (size_t i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
 	fputs("\n"
-	      "asynctrace COMMAND --help tells more.\n"
+	      "asynctrace COMMAND --help, or asynctrace help COMMAND, tells more.\n"
 	      "\n"
 	      "Examples:\n"
 	      "  asynctrace record -o server.fxt -d 10       all instrumented programs, 10 seconds\n"
@@ -58,6 +58,11 @@ static int run(int argc, char **argv)
 	if (argc < 2) {
 		help(stderr);
 		return TOOL_USAGE;
+	}
+	if (!strcmp(argv[1], "help") && argc == 3) {
+		/* As asynctrace COMMAND --help */
+		argv[1] = argv[2];
+		argv[2] = "--help";
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		help(stdout);

@@ -133,6 +133,21 @@ check "states" is "90 20 70" '"\(.age_ns) \(.queued_ns) \(.unknown_ns)"'
 check "sum" is true '.running_ns + .runnable_ns + .blocked_ns + .queued_ns + .unknown_ns == .age_ns'
 end
 
+begin "ids_are_decimal_or_hexadecimal"
+check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+from machine import ASYNC_BEGIN, ASYNC_END, event, head, thread
+
+open("ids.fxt", "wb").write(head() + thread(7) + event(ASYNC_BEGIN, 100, 7, "op", 10) +
+                            event(ASYNC_END, 200, 7, "op", 10))'
+for id in 10 010 0xa 0XA; do
+	check "$id" status 0 "$AT" why --brief ids.fxt $id
+done
+check "another id" status 1 "$AT" why ids.fxt 0x10
+for id in 0x 0xg 10a -10; do
+	check "$id" status 2 "$AT" why -- ids.fxt $id
+done
+end
+
 # The trace began while operations 1 and 2 were open, and has the end of 1 and a scope of 2.
 begin "operation_from_before_the_trace_is_told"
 check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '

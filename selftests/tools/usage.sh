@@ -68,6 +68,16 @@ for c in --help --version "validate --rules" "validate --help" "dump --help"; do
 done
 end
 
+begin "help of a command is that of its --help"
+for c in record session why; do
+	"$AT" $c --help >want
+	check "$c" status 0 "$AT" help $c
+	check "$c, the text" cmp want out
+done
+check "no such command" status 2 "$AT" help nothing
+check "and the reason" says "there is no command 'nothing'"
+end
+
 begin "wrong use without output is wrong use"
 "$AT" >/dev/full 2>err
 check "2" [ $? = 2 ]

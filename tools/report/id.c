@@ -18,10 +18,11 @@ const char *id_text(const struct analysis_id *id, char number[ID_TEXT])
 
 bool id_parse(const char *text, uint64_t *id)
 {
+	const bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 	char *end;
 
 	errno = 0;
-	*id = strtoull(text, &end, 0);
+	*id = strtoull(text, &end, hex ? 16 : 10);
 	return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
