@@ -10,6 +10,8 @@
  *	spawn		runs itself with the arguments that follow, and waits for it
  *	fork		makes a child that lives until standard input ends
  *	wait		reads standard input to its end
+ *	chdir DIR	changes its directory
+ *	remove FILE	removes the file
  *	replace FILE	closes all descriptors from 3 on, then opens FILE as each number up to 600
  *	malformed	writes 3 events of a virtual thread with a time in the future
  *	more		writes 200,000 more events in 200 parts, 1 ms apart
@@ -101,6 +103,12 @@ int main(int argc, char **argv)
 			}
 		} else if (!strcmp(argv[i], "wait")) {
 			wait_for_end();
+		} else if (!strcmp(argv[i], "chdir")) {
+			if (chdir(argv[++i]))
+				return 95;
+		} else if (!strcmp(argv[i], "remove")) {
+			if (unlink(argv[++i]))
+				return 94;
 		} else if (!strcmp(argv[i], "replace")) {
 			replace(argv[++i]);
 		} else {

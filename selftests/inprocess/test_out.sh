@@ -242,12 +242,29 @@ exec 5>&-
 wait
 end
 
-begin out_closed_descriptor_spares_other_files
+begin out_closed_descriptor_is_opened_again
 fresh
-check "the program runs" traced t.fxt replace other more 0
-check "its own file is empty" [ ! -s other ]
+check "the program runs" traced t.fxt replace other chdir / more 0
+check "the program's own file is empty" [ ! -s other ]
+check "no message" lines 0
+check "the trace" trace t.fxt 201201
+end
+
+begin out_replaced_file_is_spared
+fresh
+check "the program runs" traced t.fxt remove t.fxt replace t.fxt more 0
+check "the program's own file is empty" [ ! -s t.fxt ]
 check "the message" grep -qE '^asynctrace: t.fxt: the program closed the descriptor of its trace; [0-9]+ of [0-9]+ records are not in the file$' err
-check "the file lacks only its end" endless t.fxt
+end
+
+begin out_closed_pipe_is_not_opened_again
+fresh
+mkfifo f
+cat f > t &
+check "the program runs" traced f more replace other more 0
+wait
+check "the message" grep -qE '^asynctrace: f: the program closed the descriptor of its trace; [0-9]+ of [0-9]+ records are not in the file$' err
+check "the trace lacks only its end" endless t
 end
 
 begin out_closed_standard_output_gets_no_trace

@@ -40,22 +40,28 @@ void at_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  * @fd: the library's descriptor, which it closes; -1: none
  * @callers: the caller's descriptor, of which @fd is a duplicate; -1: the library opened the file
  * @made: the library created the file @name
+ * @named: the library opened the regular file @name, which is empty before the trace
  * @regular: a regular file: a write does not wait for a reader
  * @dev: device of the file
  * @ino: inode of the file: the program may close a descriptor and open another file in its place.
  *	While @fd or @callers is open, no other file gets this number
+ * @size: if @named: size of the file after the last write
  * @owner: the process that has the lock, after -EBUSY; 0: unknown
  * @name: name of the file, or the last name tried; empty for a descriptor of the caller
+ * @directory: if @name is relative: the directory in which it begins; empty: unknown
  */
 struct at_output {
 	int fd;
 	int callers;
 	bool made;
+	bool named;
 	bool regular;
 	dev_t dev;
 	ino_t ino;
+	off_t size;
 	pid_t owner;
 	char name[PATH_MAX];
+	char directory[PATH_MAX];
 };
 
 /* Result of at_output_expand(): true if the pattern has %p; the wrong letter after -EINVAL */
@@ -76,8 +82,13 @@ int at_output_open(struct at_output *out, const char *name, bool has_pid);
  * -EBADF: the descriptor is not open for writing; -EMFILE.
  */
 int at_output_adopt(struct at_output *out, int fd);
-/* Returns the descriptor to write to, or -EBADF if the program has closed its descriptor. */
+/*
+ * Returns the descriptor to write to. If the program has closed the library's descriptor, opens the
+ * file again. Returns -EBADF if that fails, or if the program has closed its own descriptor.
+ */
 int at_output_fd(struct at_output *out);
+/* Call this after each write: at_output_fd() recognises the file by its size. */
+void at_output_wrote(struct at_output *out);
 /* Closes the library's descriptor. */
 int at_output_close(struct at_output *out);
 /* Like at_output_close(), and removes the file if at_output_open() created it. */

@@ -30,7 +30,8 @@
 static void forget_file(struct at_output *out)
 {
 	out->fd = out->callers = -1;
-	out->made = out->regular = false;
+	out->made = out->named = out->regular = false;
+	out->size = 0;
 }
 
 /*
@@ -236,7 +237,9 @@ static int create_or_reuse(struct at_output *out)
 	 * Before this process has the lock, another process may have found the new file empty,
 	 * locked it, and even written its whole trace.
 	 */
-	return lock_if_empty(out);
+	err = lock_if_empty(out);
+	out->named = !err;
+	return err;
 }
 
 int at_output_open(struct at_output *out, const char *name, bool has_pid)
@@ -247,6 +250,9 @@ int at_output_open(struct at_output *out, const char *name, bool has_pid)
 
 	forget_file(out);
 	strcpy(out->name, name);
+	/* The program may change its directory before at_output_fd() needs the name again. */
+	if (*name == '/' || !getcwd(out->directory, sizeof(out->directory)))
+		*out->directory = '\0';
 	if (fd >= 0) {
 		out->fd = duplicate(fd);
 		return out->fd < 0 ? -errno : lock_as_it_is(out);
@@ -276,15 +282,61 @@ static bool is_file(const struct at_output *out, int fd)
 	return !fstat(fd, &st) && st.st_dev == out->dev && st.st_ino == out->ino;
 }
 
+void at_output_wrote(struct at_output *out)
+{
+	if (out->named && is_file(out, out->fd))
+		out->size = lseek(out->fd, 0, SEEK_CUR);
+}
+
+/*
+ * Is the position behind the last write? If not, the descriptor is another file, which has got the
+ * number of the inode. The position of a descriptor that the library did not open may be anywhere.
+ */
+static bool is_at_end(const struct at_output *out)
+{
+	return !out->named || lseek(out->fd, 0, SEEK_CUR) == out->size;
+}
+
+/*
+ * Is the file, opened again by its name, that of the trace? While it was closed, another file may
+ * have got its name and the number of its inode, but hardly as many bytes.
+ */
+static bool is_file_again(const struct at_output *out)
+{
+	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (!is_file(out, out->fd) || lseek(out->fd, 0, SEEK_END) != out->size)
+		return false;
+	return !fcntl(out->fd, F_SETLK, &l) || (errno != EAGAIN && errno != EACCES);
+}
+
+static int open_again(struct at_output *out)
+{
+	char path[2 * PATH_MAX + 1] = "";
+
+	if (!out->named || (*out->name != '/' && !*out->directory))
+		return -EBADF;
+	if (*out->name != '/')
+		strcat(strcpy(path, out->directory), "/");
+	strcat(path, out->name);
+	if (own_file(out, open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)))
+		return -EBADF;
+	if (is_file_again(out))
+		return out->fd;
+	close(out->fd);
+	out->fd = -1;
+	return -EBADF;
+}
+
+/* A daemon, for example, closes all descriptors that it does not know: see closefrom(3). */
 int at_output_fd(struct at_output *out)
 {
 	if (out->callers >= 0 && !is_file(out, out->callers))
 		return -EBADF;
-	if (is_file(out, out->fd))
+	if (is_file(out, out->fd) && is_at_end(out))
 		return out->fd;
 	if (out->callers < 0)
-		return -EBADF;
-	/* The program has closed all descriptors that it does not know: see closefrom(3). */
+		return open_again(out);
 	out->fd = duplicate(out->callers);
 	return out->fd < 0 ? -errno : out->fd;
 }

@@ -44,6 +44,7 @@ static int before_write(void *arg)
 
 static void after_write(void *arg)
 {
+	at_output_wrote(&trace.out);
 	at_drain_enter(arg);
 }
 
