@@ -182,6 +182,6 @@ void probes_test(struct at_ctl *ctl, uint32_t *state, bool clear, const char *fi
 	knob_set("delay_switch", "0");
 	sh->stop = 1;
 	reap(pid);
-	ktap_check(trial.events, "no session had an event");
+	ktap_check(trial.events || fix, "no session had an event");
 	trial_end(&trial);
 }
