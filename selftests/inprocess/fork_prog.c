@@ -419,6 +419,35 @@ static void taken(void)
 	}
 }
 
+static void *change_user(void *arg)
+{
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 1000; i++)
+		if (setuid(getuid()))
+			abort();
+	return arg;
+}
+
+/* The first event is in one thread while others call setuid(2), which stops all threads. */
+static void users(void)
+{
+	pthread_t t[3];
+
+	for (int i = 0; i < CHILDREN; i++) {
+		if (!child())
+			continue;
+		alarm(60);
+		pthread_barrier_init(&barrier, NULL, 4);
+		for (int k = 0; k < 3; k++)
+			pthread_create(&t[k], NULL, change_user, NULL);
+		pthread_barrier_wait(&barrier);
+		events(EVENTS);
+		for (int k = 0; k < 3; k++)
+			pthread_join(t[k], NULL);
+		end();
+	}
+}
+
 static bool in_scene;
 
 /* The thread that starts a trace calls this function. An event there cannot wait for the start. */
@@ -449,6 +478,7 @@ int main(int argc, char **argv)
 		{ "changed", changed }, { "stopped", stopped }, { "others", others },
 		{ "cloned", cloned }, { "abrupt", abrupt }, { "nowhere", nowhere },
 		{ "taken", taken }, { "within", within },
+		{ "users", users },
 	};
 	int failed;
 

@@ -189,7 +189,7 @@ void at_library_loaded(void);
 
 /* --- signals.c ----------------------------------------------------------- */
 
-/* Blocks all signals except those that the kernel forces on a thread. */
+/* Blocks all signals except those that the kernel forces on a thread and those of the C library. */
 void at_signals_block(uint64_t *old);
 void at_signals_restore(const uint64_t *old);
 
