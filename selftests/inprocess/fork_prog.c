@@ -6,11 +6,15 @@
  * ID and their number.
  */
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -448,6 +452,70 @@ static void users(void)
 	}
 }
 
+/* The message about the file does not delay the first event. */
+static void full(void)
+{
+	char page[4096] = "";
+	int p[2];
+
+	if (!child())
+		return;
+	if (pipe2(p, O_NONBLOCK))
+		abort();
+	while (write(p[1], page, sizeof(page)) > 0)
+		;
+	if (fcntl(p[1], F_SETFL, 0) || dup2(p[1], STDERR_FILENO) < 0)
+		abort();
+	events(EVENTS);
+	while (read(p[0], page, sizeof(page)) > 0)
+		;
+	end();
+}
+
+static bool ending;
+
+/* With the static library, this function runs after the end of the trace. */
+static __attribute__((destructor(101))) void end_late(void)
+{
+	if (ending)
+		events(EVENTS);
+}
+
+static void ended(void)
+{
+	if (child()) {
+		ending = true;
+		exit(0);
+	}
+}
+
+/* From now on, the kernel takes @action when a thread of this process makes the system call @nr. */
+static void enter_sandbox(unsigned int nr, unsigned int action)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog filter = { .len = 4, .filter = code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		abort();
+}
+
+/* The kernel kills the thread that starts the trace, and no other. */
+static void killed(void)
+{
+	if (child()) {
+		alarm(60);
+		enter_sandbox(SYS_openat, SECCOMP_RET_KILL_THREAD);
+		events(EVENTS);
+		exit(0);
+	}
+}
+
 static bool in_scene;
 
 /* The thread that starts a trace calls this function. An event there cannot wait for the start. */
@@ -478,7 +546,7 @@ int main(int argc, char **argv)
 		{ "changed", changed }, { "stopped", stopped }, { "others", others },
 		{ "cloned", cloned }, { "abrupt", abrupt }, { "nowhere", nowhere },
 		{ "taken", taken }, { "within", within },
-		{ "users", users },
+		{ "users", users }, { "full", full }, { "ended", ended }, { "killed", killed },
 	};
 	int failed;
 

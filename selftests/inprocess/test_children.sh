@@ -37,6 +37,16 @@ own() {
 	done < out
 	[ "$(ls -- *.fxt | wc -l)" = "${1-$(wc -l < out)}" ]
 }
+# The parent's file is whole, and each other file is whole, too, and has 1,000 events.
+each_whole() {
+	local pid n f
+
+	read -r pid n < <(tail -n 1 out)
+	for f in t.*.fxt; do
+		[ "$f" = "t.$pid.fxt" ] || check "$f" whole "$f" 1000
+	done
+	check "the parent's file" whole "t.$pid.fxt" "$n"
+}
 lines() { [ "$(wc -l < "$1")" = "$2" ]; }
 
 # untraced OUT LINES SCENE...: only the parent has a file, and prints this number of lines
@@ -103,11 +113,25 @@ end
 
 begin child_forked_during_stop_spoils_no_file
 check "the program" scene stopped
-read -r pid n < out
-check "the parent's file" whole "t.$pid.fxt" "$n"
-for f in t.*.fxt; do
-	[ $f = "t.$pid.fxt" ] || check "$f" whole "$f" 1000
-done
+each_whole
+end
+
+begin child_ending_before_its_trace_has_whole_file
+check "the program" scene ended
+each_whole
+end
+
+begin child_with_full_stderr_is_not_delayed
+check "the program" scene full
+check "processes" lines out 2
+each_whole
+end
+
+begin child_exits_if_the_start_is_killed
+check "the program" scene killed
+each_whole
+check "the message" grep -q "^asynctrace: ASYNCTRACE_OUT=t.%p.fxt: process [0-9]* could not start its trace in time; its records are lost$" err
+check "messages" lines err 2
 end
 
 begin child_that_calls_exit_lacks_only_its_end

@@ -282,6 +282,11 @@ static __attribute__((destructor)) void stop_at_exit(void)
 	uint32_t collided;
 	int err;
 
+	if (!at_child_trace_end()) {
+		at_warn("ASYNCTRACE_OUT=%s: process %d could not start its trace in time; its records are lost",
+			settings.out, getpid());
+		return;
+	}
 	err = at_trace_stop_file(&res, &out, &collided);
 	if (err == -ESRCH)
 		return;

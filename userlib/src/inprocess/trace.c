@@ -246,6 +246,8 @@ int at_trace_start_file(const struct at_target *to, const struct at_trace_option
 	if (!trace.running) {
 		err = start_trace(to, options, step);
 		trace.running = trace.from_environment = !err;
+		if (!err)
+			at_child_trace_forget();
 	}
 	at_inproc_unlock(&quiet);
 	return err;

@@ -82,7 +82,6 @@ static void *start_and_drain(void *arg)
 {
 	starts = true;
 	if (starter->start(child.beside)) {
-		set_state(NONE);
 		starts = false;
 		starter->drain();
 		return arg;
@@ -117,6 +116,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+/* Returns false if the start takes too long. */
 static bool wait_for_start(void)
 {
 	const struct timespec look = { .tv_nsec = AT_LOOK_NS };
@@ -147,6 +147,17 @@ bool at_child_trace_start(void)
 		at_backend_unlock();
 		if (err)
 			starter->no_thread(err);
+	}
+	return wait_for_start();
+}
+
+bool at_child_trace_end(void)
+{
+	if (get_state() == WANTED) {
+		at_backend_lock();
+		if (get_state() == WANTED)
+			give_up();
+		at_backend_unlock();
 	}
 	return wait_for_start();
 }

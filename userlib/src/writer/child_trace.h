@@ -16,8 +16,8 @@
 
 /**
  * struct at_child_starter - how to trace a child
- * @start: starts the trace and returns true if it runs. @beside: at the fork, a session of the
- *	module recorded the parent
+ * @start: starts the trace, calls at_child_trace_forget() and returns true, or returns false.
+ *	@beside: at the fork, a session of the module recorded the parent
  * @drain: drains the trace, and returns when it has ended
  * @no_thread: tells the user that there is no thread because of the error @err
  */
@@ -33,8 +33,13 @@ void at_child_trace_prepare(const struct at_child_starter *starter);
 void at_child_trace_want(bool beside);
 /* In a forked child, after at_child_trace_want(): forgets the threads of the parent. */
 void at_child_trace_forked(void);
-/* The program traces the child itself. */
+/* A trace of the child runs. */
 void at_child_trace_forget(void);
+/*
+ * The child exits: no trace starts from now on. Waits for a start that is under way. Returns false
+ * if that takes too long: the thread that starts the trace may have been killed with its locks.
+ */
+bool at_child_trace_end(void);
 /* Has the trace still to be started? */
 bool at_child_trace_pending(void);
 /*
