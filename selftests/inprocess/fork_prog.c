@@ -5,6 +5,7 @@
  * Each process that writes events numbers them from 0. At its end it prints a line with its process
  * ID and their number.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -516,13 +517,34 @@ static void killed(void)
 	}
 }
 
-static bool in_scene;
+static bool in_scene, in_sandbox;
+
+/* Makes no system call. Its result is wrong then, but with this errno the library ignores that. */
+static void trapped(int sig)
+{
+	(void)sig;
+	errno = 0;
+}
+
+/* The program makes the system calls of all its threads in a handler, as browsers do. */
+static void trapping(void)
+{
+	if (child()) {
+		in_sandbox = true;
+		signal(SIGSYS, trapped);
+		enter_sandbox(SYS_close, SECCOMP_RET_TRAP);
+		events(EVENTS);
+		end();
+	}
+}
 
 /* The thread that starts a trace calls this function. An event there cannot wait for the start. */
 int pthread_setname_np(pthread_t thread, const char *name)
 {
 	if (in_scene)
 		TRACE_INSTANT("fork", "dropped", TRACE_SCOPE_THREAD);
+	if (in_sandbox)
+		close(-1);
 	return (void)thread, (void)name, 0;
 }
 
@@ -547,6 +569,7 @@ int main(int argc, char **argv)
 		{ "cloned", cloned }, { "abrupt", abrupt }, { "nowhere", nowhere },
 		{ "taken", taken }, { "within", within },
 		{ "users", users }, { "full", full }, { "ended", ended }, { "killed", killed },
+		{ "trapping", trapping },
 	};
 	int failed;
 

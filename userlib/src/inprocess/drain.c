@@ -539,17 +539,19 @@ void at_drain_resume(struct at_drain *d)
 
 /* --- the thread ----------------------------------------------------------- */
 
-/* Starts the drain thread. It blocks all signals: they are for the program's own threads. */
+/*
+ * Starts the drain thread. It blocks signals, because they are for the program's own threads, but
+ * not SIGSYS: in a sandbox, the program's handler may make the system calls of the thread.
+ */
 int at_drain_start(struct at_drain *d)
 {
-	sigset_t all, old;
+	uint64_t old;
 	int err;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	at_signals_block(&old);
 	d->working = true;
 	err = at_library_thread(&d->thread, drain_thread, d);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	at_signals_restore(&old);
 	if (!err)
 		pthread_setname_np(d->thread, "asynctrace");
 	return -err;
@@ -557,10 +559,6 @@ int at_drain_start(struct at_drain *d)
 
 void at_drain_adopt(struct at_drain *d)
 {
-	sigset_t all;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	d->working = true;
 	d->thread = pthread_self();
 	pthread_setname_np(d->thread, "asynctrace");

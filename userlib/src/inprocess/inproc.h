@@ -386,7 +386,10 @@ int at_drain_live(struct at_drain *d);
 int at_drain_share(struct at_drain *d);
 /* Creates the thread. It reads and writes nothing before at_drain_go(). */
 int at_drain_start(struct at_drain *d);
-/* Makes the calling thread the one that at_drain_stop() joins. It must call at_drain_run(). */
+/*
+ * Makes the calling thread, which blocks signals like the thread of at_drain_start(), the one that
+ * at_drain_stop() joins. It must call at_drain_run().
+ */
 void at_drain_adopt(struct at_drain *d);
 void at_drain_run(struct at_drain *d);
 void at_drain_go(struct at_drain *d);
