@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <asynctrace/compose.h>
@@ -13,6 +14,8 @@
 #include "flight.h"
 #include "inproc.h"
 #include "session.h"
+
+#define AT_SPARE_BYTES	(4ul << 20)
 
 static struct {
 	bool running;
@@ -164,6 +167,21 @@ fail:
 	return err;
 }
 
+/*
+ * Is there address space for the thread and for what it allocates? If a limit leaves less, fail at
+ * the start. Otherwise, the thread would fail later, and lose all records.
+ */
+static int check_spare_memory(void)
+{
+	void *spare = mmap(NULL, AT_SPARE_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (spare == MAP_FAILED)
+		return -errno;
+	munmap(spare, AT_SPARE_BYTES);
+	return 0;
+}
+
 static int start_trace(const struct at_target *to, const struct at_trace_options *o,
 		       enum at_start_step *step)
 {
@@ -192,6 +210,9 @@ static int start_trace(const struct at_target *to, const struct at_trace_options
 	err = at_rings_get(&shape, categories);
 	if (err)
 		return err;
+	err = check_spare_memory();
+	if (err)
+		goto fail_rings;
 	*step = AT_START_OUTPUT;
 	err = open_output(to);
 	if (err)
