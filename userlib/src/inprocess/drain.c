@@ -17,7 +17,7 @@
 #include "inproc.h"
 
 #define AT_PERIOD_MIN_MS	1
-#define AT_PERIOD_MAX_MS	50
+#define AT_PERIOD_MAX_MS	20
 #define AT_CLOCK_PERIOD_NS	1000000000ull
 #define AT_FLUSH_PERIOD_NS	50000000ull
 #define AT_THREADS_BATCH	32
