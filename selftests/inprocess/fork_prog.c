@@ -33,6 +33,9 @@
 
 extern char **environ;
 
+/* Fills most of a small stack. */
+__thread char local_memory[250000];
+
 static int written;
 
 static void event(void)
