@@ -33,7 +33,7 @@ void at_child_trace_prepare(const struct at_child_starter *starter);
 void at_child_trace_want(bool beside);
 /* In a forked child, after at_child_trace_want(): forgets the threads of the parent. */
 void at_child_trace_forked(void);
-/* A trace of the child runs. */
+/* Forgets the pending trace, because a trace runs. */
 void at_child_trace_forget(void);
 /*
  * The child exits: no trace starts from now on. Waits for a start that is under way. Returns false
