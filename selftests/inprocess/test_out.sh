@@ -316,7 +316,7 @@ begin limit_memory_is_named
 fresh
 (ulimit -v 200000; ASYNCTRACE_BUFFER_SIZE=1G ASYNCTRACE_OUT=t.fxt exec "$prog" 3 2> err)
 check "the program's status" [ $? = 3 ]
-check "the message" says "cannot map rings of 1048576 KiB for each CPU: Cannot allocate memory; use a smaller ASYNCTRACE_BUFFER_SIZE than 1048576K; not tracing"
+check "the message" says "no memory for rings of 1048576 KiB for each CPU and for the thread that writes the trace: Cannot allocate memory; use a smaller ASYNCTRACE_BUFFER_SIZE than 1048576K; not tracing"
 check "no file was made" named
 end
 

@@ -192,7 +192,7 @@ static void explain_failure(const struct settings *set, const struct at_output *
 		       strerror(-err));
 		break;
 	default:
-		at_warn("cannot map rings of %llu KiB for each CPU: %s; use a smaller ASYNCTRACE_BUFFER_SIZE than %lluK; not tracing",
+		at_warn("no memory for rings of %llu KiB for each CPU and for the thread that writes the trace: %s; use a smaller ASYNCTRACE_BUFFER_SIZE than %lluK; not tracing",
 		       (unsigned long long)ring >> 10, strerror(-err),
 		       (unsigned long long)ring >> 10);
 	}
