@@ -4,31 +4,17 @@
 
 #include "args.h"
 
-bool atc_text_check(size_t len, const uint64_t *w, size_t nr, struct atc_check *k)
+void atc_characters_check(size_t len, const uint64_t *w, struct atc_check *k)
 {
-	size_t words = ASYNCTRACE_FXT_TEXT_WORDS(len);
 	size_t repaired;
 
-	if (len > ASYNCTRACE_FXT_STRING_MAX || words > nr || !atc_zero_padded(w, len))
-		return false;
-	k->words += words;
 	if (atc_text_valid(w, len))
-		return true;
+		return;
 	repaired = atc_text_repaired(w, len);
 	k->repair = true;
-	k->growth += ASYNCTRACE_FXT_TEXT_WORDS(repaired) - words;
+	k->growth += ASYNCTRACE_FXT_TEXT_WORDS(repaired) - ASYNCTRACE_FXT_TEXT_WORDS(len);
 	if (repaired > ASYNCTRACE_FXT_STRING_MAX)
 		k->cut = true;
-	return true;
-}
-
-bool atc_fits(struct atc_check *k, size_t words)
-{
-	if (k->cut || words + k->growth > ASYNCTRACE_FXT_WORDS_MAX) {
-		k->cut = true;
-		k->growth = 0;
-	}
-	return words + k->growth <= ASYNCTRACE_FXT_WORDS_MAX;
 }
 
 size_t atc_ref_text(const struct atc_provider *p, unsigned int ref, const uint64_t *w,
@@ -61,75 +47,73 @@ bool atc_args_have(const struct atc_provider *p, unsigned int nargs, const uint6
 	return false;
 }
 
+#define HIGH_BITS	0xffffffff00000000ull
+
+/* Values of arguments, by type. The types that are not listed do not exist. */
+static const struct {
+	uint64_t unused;	/* bits of the argument's header that must be 0 */
+	uint8_t words;		/* words of the value behind the header, without inline text */
+	bool number;
+	bool exists;
+} values[16] = {
+	[ASYNCTRACE_FXT_ARG_NULL] = { HIGH_BITS, 0, false, true },
+	[ASYNCTRACE_FXT_ARG_INT32] = { 0, 0, true, true },
+	[ASYNCTRACE_FXT_ARG_UINT32] = { 0, 0, true, true },
+	[ASYNCTRACE_FXT_ARG_INT64] = { HIGH_BITS, 1, true, true },
+	[ASYNCTRACE_FXT_ARG_UINT64] = { HIGH_BITS, 1, true, true },
+	[ASYNCTRACE_FXT_ARG_DOUBLE] = { HIGH_BITS, 1, true, true },
+	[ASYNCTRACE_FXT_ARG_STRING] = { HIGH_BITS << 16, 0, false, true },
+	[ASYNCTRACE_FXT_ARG_POINTER] = { HIGH_BITS, 1, false, true },
+	[ASYNCTRACE_FXT_ARG_KOID] = { HIGH_BITS, 1, false, true },
+	[ASYNCTRACE_FXT_ARG_BOOL] = { HIGH_BITS << 1, 0, false, true },
+};
+
 /*
- * Returns the number of words of an argument's value, not counting inline text, or -1 if the
- * header is wrong.
+ * Checks the argument at @w, of at most @nr words. Adds to the result in @k. Returns its number of
+ * words, or 0 if it is malformed.
  */
-static int value_words(uint64_t head)
+static inline size_t check_arg(const struct atc_provider *p, const uint64_t *w, size_t nr,
+			       struct atc_check *k)
 {
-	uint32_t high = head >> 32;
+	const uint64_t head = w[0];
+	const unsigned int type = head & 0xf;
+	const size_t size = head >> 4 & 0xfff, before = k->words;
+	uint64_t unused = values[type].unused;
 
-	switch (head & 0xf) {
-	case ASYNCTRACE_FXT_ARG_INT32:
-	case ASYNCTRACE_FXT_ARG_UINT32:
+	if (k->salted && type == ASYNCTRACE_FXT_ARG_UINT64)
+		unused = 0;
+	if (!values[type].exists || head & unused || !size || size > nr)
 		return 0;
-	case ASYNCTRACE_FXT_ARG_NULL:
-		return high ? -1 : 0;
-	case ASYNCTRACE_FXT_ARG_BOOL:
-		return high > 1 ? -1 : 0;
-	case ASYNCTRACE_FXT_ARG_STRING:
-		return high >> 16 ? -1 : 0;
-	case ASYNCTRACE_FXT_ARG_INT64:
-	case ASYNCTRACE_FXT_ARG_UINT64:
-	case ASYNCTRACE_FXT_ARG_DOUBLE:
-	case ASYNCTRACE_FXT_ARG_POINTER:
-	case ASYNCTRACE_FXT_ARG_KOID:
-		return high ? -1 : 1;
-	default:
-		return -1;
-	}
-}
+	k->words++;
+	if (!atc_ref_check(p, head >> 16 & 0xffff, w + 1, size - 1, k))
+		return 0;
+	if (type == ASYNCTRACE_FXT_ARG_STRING) {
+		const size_t done = k->words - before;
 
-static bool is_number(unsigned int type)
-{
-	return type >= ASYNCTRACE_FXT_ARG_INT32 && type <= ASYNCTRACE_FXT_ARG_DOUBLE;
+		if (!atc_ref_check(p, head >> 32 & 0xffff, w + done, size - done, k))
+			return 0;
+	}
+	k->words += values[type].words;
+	k->numeric &= values[type].number;
+	return k->words - before == size ? size : 0;
 }
 
 bool atc_args_check(const struct atc_provider *p, unsigned int nargs, const uint64_t *w,
 		    size_t nr, struct atc_check *k)
 {
-	k->numeric = true;
-	while (nargs--) {
-		struct atc_check arg = { .words = 1 };
-		uint64_t head;
-		size_t size;
-		int value;
+	/* The compiler keeps a copy in registers. */
+	struct atc_check sum = *k;
 
-		if (!nr)
+	sum.numeric = true;
+	while (nargs--) {
+		const size_t size = nr ? check_arg(p, w, nr, &sum) : 0;
+
+		if (!size)
 			return false;
-		head = w[0];
-		size = head >> 4 & 0xfff;
-		value = value_words(k->salted && (head & 0xf) == ASYNCTRACE_FXT_ARG_UINT64 ?
-				    head & 0xffffffff : head);
-		if (!size || size > nr || value < 0)
-			return false;
-		if (!atc_ref_check(p, head >> 16 & 0xffff, w + 1, size - 1, &arg))
-			return false;
-		if ((head & 0xf) == ASYNCTRACE_FXT_ARG_STRING &&
-		    !atc_ref_check(p, head >> 32 & 0xffff, w + arg.words,
-				   size - arg.words, &arg))
-			return false;
-		if (size != arg.words + value)
-			return false;
-		if (!is_number(head & 0xf))
-			k->numeric = false;
-		k->words += size;
-		k->growth += arg.growth;
-		k->repair |= arg.repair;
-		k->cut |= arg.cut;
 		w += size;
 		nr -= size;
 	}
+	*k = sum;
 	return true;
 }
 
@@ -178,7 +162,7 @@ size_t atc_args_copy(uint64_t *to, unsigned int nargs, const uint64_t **from, bo
 			n += atc_ref_copy(to + n, &text, from, cut);
 			head = text ? (head & 0xffffffff) | (uint64_t)text << 32
 				    : head & 0xffffffff;
-		} else if (value_words(head)) {
+		} else if (values[head & 0xf].words) {
 			to[n++] = *(*from)++;
 		}
 		to[at] = (head & ~0xfffffff0ULL) | (uint64_t)(n - at) << 4 |

@@ -26,11 +26,28 @@ struct atc_check {
 	bool salted;
 };
 
+/* Adds to the result in @k what repairing the text @w adds, if the text is not UTF-8. */
+void atc_characters_check(size_t len, const uint64_t *w, struct atc_check *k);
+
 /*
  * Checks @len bytes of text in the @nr words at @w. Adds to the result in @k. Returns false if
  * the text is malformed.
  */
-bool atc_text_check(size_t len, const uint64_t *w, size_t nr, struct atc_check *k);
+static inline bool atc_text_check(size_t len, const uint64_t *w, size_t nr, struct atc_check *k)
+{
+	const size_t words = ASYNCTRACE_FXT_TEXT_WORDS(len);
+	uint64_t all = 0;
+
+	if (len > ASYNCTRACE_FXT_STRING_MAX || words > nr || !atc_zero_padded(w, len))
+		return false;
+	for (size_t i = 0; i < words; i++)
+		all |= w[i];
+	k->words += words;
+	/* Text is ASCII if no byte has its highest bit. Such text needs no look at characters. */
+	if (all & 0x8080808080808080ull)
+		atc_characters_check(len, w, k);
+	return true;
+}
 
 /* Checks the text that @ref refers to: inline text or an index of the string table. */
 static inline bool atc_ref_check(const struct atc_provider *p, unsigned int ref,
@@ -48,7 +65,15 @@ bool atc_args_check(const struct atc_provider *p, unsigned int nargs, const uint
  * Does a record of @words words fit into the file, in addition to what repairing adds? If it fits
  * only without the latter, sets @k->cut.
  */
-bool atc_fits(struct atc_check *k, size_t words);
+static inline bool atc_fits(struct atc_check *k, size_t words)
+{
+	if (k->cut || words + k->growth > ASYNCTRACE_FXT_WORDS_MAX) {
+		k->cut = true;
+		k->growth = 0;
+	}
+	return words + k->growth <= ASYNCTRACE_FXT_WORDS_MAX;
+}
+
 /*
  * Copies and repairs inline text, and moves *@from behind it. Sets *@ref to the reference of the
  * copy. @cut: see struct atc_check. Returns the number of words written.

@@ -235,7 +235,11 @@ static void keep_line(struct atc_clock *k, size_t s, const struct atc_pair *a,
 
 	if (__builtin_mul_overflow(b->ticks - a->ticks, b->ns - a->ns, &product))
 		return;
-	k->line = (struct atc_line){ s, a->ticks, b->ticks, a->ns, b->ns - a->ns };
+	k->line = (struct atc_line){
+		.segment = s, .from = a->ticks, .to = b->ticks,
+		.ns = a->ns, .rise = b->ns - a->ns,
+		.inverse = UINT64_MAX / (b->ticks - a->ticks),
+	};
 }
 
 int atc_clock_find(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)

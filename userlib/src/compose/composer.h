@@ -355,7 +355,13 @@ void atc_provider_record(struct at_compose *c, struct atc_provider *p);
 void atc_string_record(struct at_compose *c, unsigned int index, const void *text, size_t len);
 /* Writes text at @w, padded with zeros to whole words. Returns the number of words. */
 size_t atc_put_text(uint64_t *w, const void *text, size_t len);
-bool atc_zero_padded(const void *words, size_t bytes);
+static inline bool atc_zero_padded(const void *words, size_t bytes)
+{
+	const uint64_t *w = words;
+
+	/* Little endian: the bytes behind the text are the upper bytes of its last word. */
+	return !(bytes % 8) || !(w[bytes / 8] >> bytes % 8 * 8);
+}
 
 /* --- section.c: sections of the file -------------------------------------- */
 
@@ -403,23 +409,6 @@ struct atc_context {
  * have.
  */
 uint64_t atc_global_id(uint32_t salt, uint64_t id);
-
-/* --- times.c: times of records -------------------------------------------- */
-
-/*
- * Finds the time at which a record of the ring was published. Returns false if the time is
- * impossible.
- */
-bool atc_time_published(struct at_compose *c, const struct atc_context *x, uint64_t ticks,
-			uint64_t *ns);
-
-/*
- * Finds the time of @ticks, a stamp that a provider wrote as data into a record, for instance as
- * the begin of a duration. The stamp may be in an older segment, or older than the session. The
- * record was published at @end ticks and @end_ns. Returns false if the stamp is later than that.
- */
-bool atc_time_given(struct at_compose *c, const struct atc_context *x, uint64_t ticks,
-		    uint64_t end, uint64_t end_ns, uint64_t *ns);
 
 /* --- events.c, sched.c: converting records -------------------------------- */
 
@@ -469,7 +458,8 @@ struct atc_item {
 struct atc_items {
 	struct atc_item *of;
 	size_t nr, room;
-	uint32_t head, tail;
+	uint32_t head;		/* the first in the order of writing */
+	bool others;		/* some items may have other forms than ATC_EVENT */
 	const struct atc_provider *provider;
 	struct atc_task **tasks;	/* tasks that have an item */
 	size_t nr_tasks, room_tasks;

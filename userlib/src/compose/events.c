@@ -12,10 +12,12 @@
 #include <string.h>
 
 #include "args.h"
+#include "times.h"
 
+/* Has an event of this type another word behind its arguments? @type: 0 to 15. */
 static bool has_extra(unsigned int type)
 {
-	return type == ASYNCTRACE_FXT_COUNTER || type >= ASYNCTRACE_FXT_DURATION;
+	return (1u << ASYNCTRACE_FXT_COUNTER | ~0u << ASYNCTRACE_FXT_DURATION) >> type & 1;
 }
 
 static bool check_event(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
@@ -31,7 +33,7 @@ static bool check_event(struct at_compose *c, const struct atc_context *x, const
 		return false;
 	if (!atc_ref_check(p, w[0] >> 32 & 0xffff, w + k.words, words - k.words, &k) ||
 	    !atc_ref_check(p, w[0] >> 48, w + k.words, words - k.words, &k) ||
-	    !atc_args_check(p, nargs, w + k.words, words - k.words, &k) ||
+	    (nargs && !atc_args_check(p, nargs, w + k.words, words - k.words, &k)) ||
 	    words != k.words + extra)
 		return false;
 	if (type == ASYNCTRACE_FXT_COUNTER && (!nargs || !k.numeric))
@@ -85,6 +87,7 @@ static bool check(struct at_compose *c, const struct atc_context *x, const uint6
 		case 0:
 			return check_event(c, x, w, words, it);
 		case ASYNCTRACE_FXT_RING_VIRTUAL:
+			c->items.others = true;
 			return atc_virtual_check(c, x, w, words, it, err);
 		default:
 			return false;
@@ -92,6 +95,7 @@ static bool check(struct at_compose *c, const struct atc_context *x, const uint6
 	case ASYNCTRACE_FXT_BLOB:
 	case ASYNCTRACE_FXT_LARGE:
 	case ASYNCTRACE_FXT_KERNELOBJ:
+		c->items.others = true;
 		return atc_special_check(c, x, w, words, it);
 	default:
 		return false;
@@ -128,13 +132,29 @@ static inline unsigned int thread_ref(struct at_compose *c, struct atc_provider 
 	return s->index;
 }
 
+/*
+ * Copies and repairs the text and arguments of an event to @to, and moves *@from behind them. Sets
+ * the references in *@head to those of the copy. Returns the number of words written.
+ */
+static size_t copy_repaired(uint64_t *to, uint64_t *head, const uint64_t **from, bool cut)
+{
+	unsigned int category = *head >> 32 & 0xffff, name = *head >> 48;
+	size_t n;
+
+	n = atc_ref_copy(to, &category, from, cut);
+	n += atc_ref_copy(to + n, &name, from, cut);
+	n += atc_args_copy(to + n, *head >> 20 & 0xf, from, cut);
+	*head = (uint32_t)*head | (uint64_t)category << 32 | (uint64_t)name << 48;
+	return n;
+}
+
 static void emit_event(struct at_compose *c, struct atc_ring *r, const struct atc_item *it)
 {
+	/* The number of words and the thread reference, which the file's record has anew */
+	const uint64_t anew = 0xfffull << 4 | 0xffull << 24;
 	struct atc_provider *p = r->provider;
 	const uint64_t *from = it->at + ATC_HEAD_WORDS;
 	uint64_t head = it->at[0];
-	unsigned int category = head >> 32 & 0xffff, name = head >> 48;
-	unsigned int nargs = head >> 20 & 0xf;
 	unsigned int thread = thread_ref(c, p, it);
 	uint64_t *w = atc_out_record(&c->out);
 	size_t n = 1;
@@ -145,9 +165,7 @@ static void emit_event(struct at_compose *c, struct atc_ring *r, const struct at
 		w[n++] = it->slot->task->tid;
 	}
 	if (it->repair) {
-		n += atc_ref_copy(w + n, &category, &from, it->cut);
-		n += atc_ref_copy(w + n, &name, &from, it->cut);
-		n += atc_args_copy(w + n, nargs, &from, it->cut);
+		n += copy_repaired(w + n, &head, &from, it->cut);
 	} else {
 		size_t rest = ASYNCTRACE_FXT_WORDS(head) - ATC_HEAD_WORDS - has_extra(it->type);
 
@@ -155,18 +173,15 @@ static void emit_event(struct at_compose *c, struct atc_ring *r, const struct at
 		while (rest--)
 			w[n++] = *from++;
 	}
-	if (it->names) {
-		category = it->names & 0xffff;
-		name = it->names >> 16;
-	}
+	if (it->names)
+		head = (uint32_t)head | (uint64_t)it->names << 32;
 	if (it->type == ASYNCTRACE_FXT_DURATION)
 		w[n++] = it->end;
 	else if (it->type >= ASYNCTRACE_FXT_ASYNC_BEGIN && it->type <= ASYNCTRACE_FXT_ASYNC_END)
 		w[n++] = atc_global_id(p->salt, *from);
 	else if (has_extra(it->type))
 		w[n++] = *from;
-	w[0] = ASYNCTRACE_FXT_EVENT_HEAD(it->type, n, nargs, category, name) |
-	       (uint64_t)thread << 24;
+	w[0] = (head & ~anew) | n << 4 | (uint64_t)thread << 24;
 	atc_out_deliver(&c->out, r, n);
 }
 
@@ -202,6 +217,7 @@ int atc_events(struct at_compose *c, const struct atc_context *x,
 		items->room = room;
 	}
 	items->nr = 0;
+	items->others = false;
 	items->provider = x->ring->provider;
 	for (uint64_t n = 0; nr && n < x->limit; n++, w += words, nr -= words) {
 		words = ASYNCTRACE_FXT_WORDS(w[0]);
@@ -221,7 +237,7 @@ int atc_events(struct at_compose *c, const struct atc_context *x,
 	for (size_t i = 0; i < items->nr_tasks; i++)
 		atc_task_introduce(c, items->tasks[i]);
 	/* items->tasks lists only tasks of ordinary events: introduce those of other records. */
-	for (uint32_t i = items->head; i != ATC_NONE; i = items->of[i].next) {
+	for (uint32_t i = items->head; items->others && i != ATC_NONE; i = items->of[i].next) {
 		if (items->of[i].form == ATC_EVENT)
 			continue;
 		atc_task_introduce(c, items->of[i].slot->task);

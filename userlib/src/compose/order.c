@@ -34,20 +34,22 @@
 
 #define NODES_MAX	1024
 
-static void link_before(struct atc_items *l, uint32_t i, uint32_t before)
+/* Moves item @i before the item @before, which is an earlier one. */
+static void move_before(struct atc_items *l, uint32_t i, uint32_t before)
 {
-	struct atc_item *it = &l->of[i];
+	struct atc_item *it = &l->of[i], *later = &l->of[before];
+
+	l->of[it->prev].next = it->next;
+	if (it->next != ATC_NONE)
+		l->of[it->next].prev = it->prev;
 
 	it->next = before;
-	it->prev = before == ATC_NONE ? l->tail : l->of[before].prev;
+	it->prev = later->prev;
+	later->prev = i;
 	if (it->prev == ATC_NONE)
 		l->head = i;
 	else
 		l->of[it->prev].next = i;
-	if (before == ATC_NONE)
-		l->tail = i;
-	else
-		l->of[before].prev = i;
 }
 
 static struct atc_task *touch(struct at_compose *c, struct atc_items *l, struct atc_item *it)
@@ -140,7 +142,8 @@ static int place_complete(struct at_compose *c, struct atc_items *l, struct atc_
 		if (n[low - 1].item != ATC_NONE)
 			before = n[low - 1].item;
 	it->ns = begin_of(c, t, it, low, high);
-	link_before(l, i, before);
+	if (before != ATC_NONE)
+		move_before(l, i, before);
 
 	/* Replace the enclosed nodes by the duration. */
 	if (low == high) {
@@ -195,7 +198,6 @@ static void place_end(struct atc_items *l, struct atc_task *t, uint32_t i)
 {
 	struct atc_item *it = &l->of[i];
 
-	link_before(l, i, ATC_NONE);
 	while (t->nr_nodes && !t->nodes[t->nr_nodes - 1].open)
 		t->nr_nodes--;
 	changed_from(t, t->nr_nodes);
@@ -213,10 +215,8 @@ static int place(struct at_compose *c, struct atc_items *l, uint32_t i)
 	struct atc_task *t;
 
 	/* Virtual threads have no complete durations, and blobs and objects belong to no thread. */
-	if (it->form != ATC_EVENT) {
-		link_before(l, i, ATC_NONE);
+	if (it->form != ATC_EVENT)
 		return 0;
-	}
 	t = touch(c, l, it);
 	if (it->type == ASYNCTRACE_FXT_DURATION)
 		return place_complete(c, l, t, i);
@@ -224,7 +224,6 @@ static int place(struct at_compose *c, struct atc_items *l, uint32_t i)
 		place_end(l, t, i);
 		return 0;
 	}
-	link_before(l, i, ATC_NONE);
 	return it->type == ASYNCTRACE_FXT_DURATION_BEGIN ? push_begin(l, t, i) : push(t, it, i);
 }
 
@@ -252,6 +251,19 @@ static void settle(struct atc_task *t)
 	t->nr_settled = t->nr_nodes;
 }
 
+/* Links all items in the order of the ring. */
+static void link_all(struct atc_items *l)
+{
+	for (size_t i = 0; i < l->nr; i++) {
+		l->of[i].prev = i - 1;
+		l->of[i].next = i + 1;
+	}
+	l->head = 0;
+	l->of[0].prev = ATC_NONE;
+	l->of[l->nr - 1].next = ATC_NONE;
+}
+
+/* @l has at least one item. */
 int atc_order(struct at_compose *c, struct atc_items *l)
 {
 	int err = 0;
@@ -267,8 +279,7 @@ int atc_order(struct at_compose *c, struct atc_items *l)
 	}
 	c->epoch++;
 	l->nr_tasks = 0;
-	l->head = ATC_NONE;
-	l->tail = ATC_NONE;
+	link_all(l);
 	for (uint32_t i = 0; i < l->nr && !err; i++)
 		err = place(c, l, i);
 	for (size_t i = 0; i < l->nr_tasks; i++)

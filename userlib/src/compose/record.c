@@ -55,14 +55,6 @@ size_t atc_put_text(uint64_t *w, const void *text, size_t len)
 	return words;
 }
 
-bool atc_zero_padded(const void *words, size_t bytes)
-{
-	const uint64_t *w = words;
-
-	/* Little endian: the bytes behind the text are the upper bytes of its last word. */
-	return !(bytes % 8) || !(w[bytes / 8] >> bytes % 8 * 8);
-}
-
 void atc_string_record(struct at_compose *c, unsigned int index, const void *text, size_t len)
 {
 	uint64_t *w = atc_out_record(&c->out);

@@ -23,6 +23,7 @@
 
 #include "added.h"
 #include "args.h"
+#include "times.h"
 
 #define WEIGHT_IDLE	ASYNCTRACE_FXT_WEIGHT_IDLE
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "args.h"
+#include "times.h"
 
 /* Words of a kernel object before its name: those of all records, its id, the writer's process */
 #define OBJECT_WORDS	(ATC_HEAD_WORDS + 2)

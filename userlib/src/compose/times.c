@@ -2,8 +2,8 @@
 /*
  * Times of records: when a record was published, and times that a provider gives.
  */
-#include "composer.h"
 #include "internal.h"
+#include "times.h"
 
 void at_compose_join(struct at_compose *c)
 {
@@ -30,8 +30,8 @@ static int stamp_ns(struct at_compose *c, size_t s, uint64_t ticks, uint64_t *ns
  * a smaller stamp belongs to a later segment: at the latest, to the segment in which the chunk was
  * read.
  */
-bool atc_time_published(struct at_compose *c, const struct atc_context *x, uint64_t ticks,
-			uint64_t *ns)
+bool atc_time_published_in_any(struct at_compose *c, const struct atc_context *x,
+			       uint64_t ticks, uint64_t *ns)
 {
 	struct atc_ring *r = x->ring;
 
@@ -43,12 +43,7 @@ bool atc_time_published(struct at_compose *c, const struct atc_context *x, uint6
 		if (stamp_ns(c, s, ticks, ns))
 			continue;
 		r->segment = s;
-		r->last_ticks = ticks;
-		if (*ns < r->last_ns)
-			*ns = r->last_ns;
-		r->last_ns = *ns;
-		if (!r->first_ns)
-			r->first_ns = *ns;
+		atc_note_published(r, ticks, ns);
 		return true;
 	}
 	return false;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "args.h"
+#include "times.h"
 
 struct atc_virtual {
 	struct atc_slot slot;	/* for functions that take the slot of a real thread */
