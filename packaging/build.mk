@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# DKMS builds the module again for each kernel that the system installs.
+# Packages, and the module's source for DKMS, which builds the module again for each kernel that
+# the system installs.
 #
+#	deb		builds packages for Debian in $(B)/deb
 #	install-dkms	installs the module's source for DKMS; without DESTDIR, also builds
 #			and installs the module for the running kernel
 #	uninstall-dkms	removes the modules that DKMS built, and the source
@@ -27,3 +29,9 @@ install-dkms:
 uninstall-dkms:
 	$(if $(DESTDIR),,! dkms status $(DKMS_NAME) | grep -q . || dkms remove $(DKMS_NAME) --all)
 	rm -rf "$(DKMS_SRC)"
+
+# The packages' files are those of install and install-dkms.
+#? make deb           packages for Debian, in build/deb
+.PHONY: deb
+deb:
+	packaging/deb $(AT_VERSION) $(B)/deb
