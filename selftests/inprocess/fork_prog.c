@@ -493,16 +493,22 @@ static void ended(void)
 	}
 }
 
-/* From now on, the kernel takes @action when a thread of this process makes the system call @nr. */
-static void enter_sandbox(unsigned int nr, unsigned int action)
+/*
+ * From now on, the kernel takes @action when a thread of this process makes the system call @nr
+ * with the second argument @arg. -1: with any
+ */
+static void enter_sandbox(unsigned int nr, int arg, unsigned int action)
 {
+	const unsigned int compare = arg < 0 ? BPF_JGE : BPF_JEQ;
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | compare | BPF_K, arg < 0 ? 0 : arg, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	const struct sock_fprog filter = { .len = 4, .filter = code };
+	const struct sock_fprog filter = { .len = 6, .filter = code };
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
@@ -514,9 +520,39 @@ static void killed(void)
 {
 	if (child()) {
 		alarm(60);
-		enter_sandbox(SYS_openat, SECCOMP_RET_KILL_THREAD);
+		enter_sandbox(SYS_openat, -1, SECCOMP_RET_KILL_THREAD);
 		events(EVENTS);
 		exit(0);
+	}
+}
+
+/* Without fcntl(2), or with a security module that allows no locks, a new file is traced to. */
+static void lockless(void)
+{
+	static const struct {
+		int command, error;
+	} forbidden[] = { { -1, EPERM }, { -1, ENOSYS }, { F_SETLK, EACCES } };
+
+	for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++) {
+		if (!child())
+			continue;
+		enter_sandbox(SYS_fcntl, forbidden[i].command,
+			      SECCOMP_RET_ERRNO | forbidden[i].error);
+		events(EVENTS);
+		end();
+	}
+}
+
+static void statless(void)
+{
+	if (child()) {
+#ifdef SYS_newfstatat
+		enter_sandbox(SYS_newfstatat, -1, SECCOMP_RET_ERRNO | EPERM);
+#endif
+		enter_sandbox(SYS_fstat, -1, SECCOMP_RET_ERRNO | EPERM);
+		enter_sandbox(SYS_statx, -1, SECCOMP_RET_ERRNO | EPERM);
+		events(EVENTS);
+		exit(TRACE_ENABLED());
 	}
 }
 
@@ -535,7 +571,7 @@ static void trapping(void)
 	if (child()) {
 		in_sandbox = true;
 		signal(SIGSYS, trapped);
-		enter_sandbox(SYS_close, SECCOMP_RET_TRAP);
+		enter_sandbox(SYS_close, -1, SECCOMP_RET_TRAP);
 		events(EVENTS);
 		end();
 	}
@@ -572,7 +608,7 @@ int main(int argc, char **argv)
 		{ "cloned", cloned }, { "abrupt", abrupt }, { "nowhere", nowhere },
 		{ "taken", taken }, { "within", within },
 		{ "users", users }, { "full", full }, { "ended", ended }, { "killed", killed },
-		{ "trapping", trapping },
+		{ "trapping", trapping }, { "lockless", lockless }, { "statless", statless },
 	};
 	int failed;
 

@@ -93,6 +93,7 @@ traced child_threads_lose_no_first_event threads 21
 traced child_first_event_in_handler_is_recorded handlers 21
 traced child_that_changes_users_does_not_hang users 21
 traced child_whose_handler_makes_system_calls trapping 2
+traced child_that_cannot_lock_has_one_file lockless 4
 traced child_of_bare_clone_is_not_traced cloned 2
 traced child_may_begin_with_other_functions others 4
 
@@ -149,6 +150,12 @@ check "messages" [ "$(grep -cxF "asynctrace: ASYNCTRACE_OUT=d/t.%p.fxt: No such 
 check "no other but the parent's" lines err 3
 read -r pid n < out
 check "the parent's file" whole "e/t.$pid.fxt" "$n"
+end
+
+begin child_that_cannot_check_its_file_removes_it
+check "the program" scene statless
+check "the message" grep -qxF "asynctrace: ASYNCTRACE_OUT=t.%p.fxt: Operation not permitted; not tracing" err
+check "files" own
 end
 
 begin child_keeps_existing_file

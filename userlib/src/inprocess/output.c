@@ -35,35 +35,49 @@ static void forget_file(struct at_output *out)
 }
 
 /*
+ * Sets a lock. Returns 0; -EBUSY if another process has one; -ENOLCK if the file system has no
+ * locks, or if a sandbox or a security module forbids them.
+ */
+static int set_lock(struct at_output *out)
+{
+	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	bool busy;
+
+	if (!fcntl(out->fd, F_SETLK, &l))
+		return 0;
+	busy = errno == EAGAIN;
+	/* EACCES: a security module, or CIFS if another process has the lock */
+	if ((busy || errno == EACCES) && !fcntl(out->fd, F_GETLK, &l) && l.l_type != F_UNLCK) {
+		out->owner = l.l_pid;
+		busy = true;
+	}
+	return busy ? -EBUSY : -ENOLCK;
+}
+
+/*
  * Locks the file of @out for this process. Returns 0; -EBUSY if another process has the lock;
- * -EBADF if the descriptor is not open for writing. *unlocked: the file system has no locks. A
- * character device is not locked, because many processes may write to /dev/null.
+ * -EBADF if the descriptor is not open for writing. *unlocked: locks are not possible. A character
+ * device is not locked, because many processes may write to /dev/null.
  */
 static int lock_file(struct at_output *out, bool *unlocked)
 {
-	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct stat st;
-	int flags = fcntl(out->fd, F_GETFL);
+	int flags = fcntl(out->fd, F_GETFL), err;
 
-	*unlocked = false;
-	if (flags < 0 || fstat(out->fd, &st))
+	/* After another error, a sandbox forbids fcntl(2). */
+	*unlocked = flags < 0 && errno != EBADF;
+	if ((flags < 0 && !*unlocked) || fstat(out->fd, &st))
 		return -errno;
-	if ((flags & O_ACCMODE) == O_RDONLY || flags & O_PATH)
+	if (!*unlocked && ((flags & O_ACCMODE) == O_RDONLY || flags & O_PATH))
 		return -EBADF;
 	out->dev = st.st_dev;
 	out->ino = st.st_ino;
 	out->regular = S_ISREG(st.st_mode);
-	if (S_ISCHR(st.st_mode))
+	if (S_ISCHR(st.st_mode) || *unlocked)
 		return 0;
-	if (!fcntl(out->fd, F_SETLK, &l))
-		return 0;
-	if (errno == EAGAIN || errno == EACCES) {
-		if (!fcntl(out->fd, F_GETLK, &l) && l.l_type != F_UNLCK)
-			out->owner = l.l_pid;
-		return -EBUSY;
-	}
-	*unlocked = true;
-	return 0;
+	err = set_lock(out);
+	*unlocked = err == -ENOLCK;
+	return err == -EBUSY ? err : 0;
 }
 
 static int duplicate(int fd)
@@ -206,15 +220,24 @@ static int lock_as_it_is(struct at_output *out)
 	return err ? close_file(out, err) : 0;
 }
 
-/* Locks the file. If it has content or cannot be locked, closes it and returns -EEXIST. */
+/*
+ * Locks the file. If it has content or is another process's, closes it and returns -EEXIST. After
+ * an error that each file would cause, also removes a new file.
+ */
 static int lock_if_empty(struct at_output *out)
 {
 	struct stat st;
 	bool unlocked;
+	int err = lock_file(out, &unlocked);
 
+	if (err && err != -EBUSY) {
+		if (out->made)
+			unlink(out->name);
+		return close_file(out, err);
+	}
 	/* Read the size after locking: another process may have written before. */
-	if (!lock_file(out, &unlocked) && !(unlocked && !out->made) && !fstat(out->fd, &st) &&
-	    S_ISREG(st.st_mode) && !st.st_size)
+	if (!err && !(unlocked && !out->made) && !fstat(out->fd, &st) && S_ISREG(st.st_mode) &&
+	    !st.st_size)
 		return 0;
 	return close_file(out, -EEXIST);
 }
@@ -301,13 +324,10 @@ static bool is_at_end(const struct at_output *out)
  * Is the file, opened again by its name, that of the trace? While it was closed, another file may
  * have got its name and the number of its inode, but hardly as many bytes.
  */
-static bool is_file_again(const struct at_output *out)
+static bool is_file_again(struct at_output *out)
 {
-	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-
-	if (!is_file(out, out->fd) || lseek(out->fd, 0, SEEK_END) != out->size)
-		return false;
-	return !fcntl(out->fd, F_SETLK, &l) || (errno != EAGAIN && errno != EACCES);
+	return is_file(out, out->fd) && lseek(out->fd, 0, SEEK_END) == out->size &&
+	       set_lock(out) != -EBUSY;
 }
 
 static int open_again(struct at_output *out)
