@@ -349,6 +349,9 @@ static void others(void)
 
 		events(5);
 		failed |= at_trace_stop(&r) || r.delivered != 5;
+		failed |= at_trace_start(fd, NULL) || at_trace_start(fd, NULL) != -EBUSY;
+		events(5);
+		failed |= at_trace_stop(NULL);
 		events(5);
 		exit(failed);
 	}
@@ -371,6 +374,28 @@ static void others(void)
 			abort();
 		events(EVENTS);
 		end();
+	}
+}
+
+/* A child that stops its trace before its first event has no file, and its children have none. */
+static void unwanted(void)
+{
+	const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (child()) {
+		struct at_trace_result r = { .size = sizeof(r), .error = 1, .delivered = 1 };
+		bool failed = at_trace_stop(&r) || r.error || r.delivered;
+
+		if (child()) {
+			events(EVENTS);
+			exit(TRACE_ENABLED());
+		}
+		events(EVENTS);
+		failed |= TRACE_ENABLED() || at_trace_stop(&r) != -ESRCH;
+		failed |= at_trace_start(fd, NULL);
+		events(5);
+		failed |= at_trace_stop(&r) || r.delivered != 5;
+		exit(failed | children_failed());
 	}
 }
 
@@ -522,7 +547,7 @@ static void killed(void)
 		alarm(60);
 		enter_sandbox(SYS_openat, -1, SECCOMP_RET_KILL_THREAD);
 		events(EVENTS);
-		exit(0);
+		exit(at_trace_stop(NULL) != -EBUSY);
 	}
 }
 
@@ -608,7 +633,7 @@ int main(int argc, char **argv)
 		{ "cloned", cloned }, { "abrupt", abrupt }, { "nowhere", nowhere },
 		{ "taken", taken }, { "within", within },
 		{ "users", users }, { "full", full }, { "ended", ended }, { "killed", killed },
-		{ "trapping", trapping }, { "lockless", lockless }, { "statless", statless },
+		{ "trapping", trapping }, { "lockless", lockless }, { "statless", statless }, { "unwanted", unwanted },
 	};
 	int failed;
 

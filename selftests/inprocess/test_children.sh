@@ -96,6 +96,7 @@ traced child_whose_handler_makes_system_calls trapping 2
 traced child_that_cannot_lock_has_one_file lockless 4
 traced child_of_bare_clone_is_not_traced cloned 2
 traced child_may_begin_with_other_functions others 4
+traced child_that_stops_first_has_no_file unwanted 1
 
 begin child_daemon_has_directory_of_start
 check "the program" scene daemon

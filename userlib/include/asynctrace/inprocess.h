@@ -114,7 +114,11 @@ struct at_trace_result {
  * at_trace_stop - stop the trace; the file is then complete
  * @result: out: accounts, may be NULL; the caller sets @result->size
  *
+ * In a forked child whose trace by ASYNCTRACE_OUT would begin at its first macro, this function
+ * returns 0, the counts are 0, and no trace begins.
+ *
  * Return: 0; -ESRCH: no trace runs; -EINVAL: @result->size is too small, and the trace goes on;
+ * -EBUSY: another thread of a forked child is starting the child's trace, and takes too long;
  * -EBADF: the program has closed the descriptor; or the error of write(2). After the last two, the
  * trace has ended, too.
  */

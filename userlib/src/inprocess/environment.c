@@ -282,7 +282,7 @@ static __attribute__((destructor)) void stop_at_exit(void)
 	uint32_t collided;
 	int err;
 
-	if (!at_child_trace_end()) {
+	if (at_child_trace_end() < 0) {
 		at_warn("ASYNCTRACE_OUT=%s: process %d could not start its trace in time; its records are lost",
 			settings.out, getpid());
 		return;

@@ -331,16 +331,24 @@ AT_PUBLIC int at_trace_stop(struct at_trace_result *result)
 	struct at_trace_result res = { .size = sizeof(res), .error = -ESRCH };
 	struct at_quiet quiet;
 	uint32_t collided;
-	bool running;
+	int ended;
 
 	if (result && result->size < sizeof(result->size))
 		return -EINVAL;
-	at_inproc_lock(&quiet);
-	running = trace.running;
-	if (running)
-		stop(&res, &collided);
-	at_inproc_unlock(&quiet);
-	if (running && result)
+	/* The trace of a forked child that has not begun yet ends without a record. */
+	ended = at_child_trace_end();
+	if (ended < 0)
+		return ended;
+	if (ended) {
+		res.error = 0;
+	} else {
+		at_inproc_lock(&quiet);
+		ended = trace.running;
+		if (ended)
+			stop(&res, &collided);
+		at_inproc_unlock(&quiet);
+	}
+	if (ended && result)
 		memcpy((char *)result + sizeof(res.size), (char *)&res + sizeof(res.size),
 		       (result->size < sizeof(res) ? result->size : sizeof(res)) -
 		       sizeof(res.size));

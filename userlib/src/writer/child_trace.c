@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The trace of a forked child: see child_trace.h */
+#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <time.h>
@@ -68,10 +69,13 @@ void at_child_trace_forget(void)
 	set_state(NONE);
 }
 
-/* The caller holds the back end's lock. */
+/*
+ * The caller holds the back end's lock. If a session of the module recorded the parent, the gate
+ * remains at ATTACH, so that the child registers at its next macro.
+ */
 static void give_up(void)
 {
-	if (at_gate_now() == ASYNCTRACE_GATE_ATTACH) {
+	if (!child.beside && at_gate_now() == ASYNCTRACE_GATE_ATTACH) {
 		at_gate_reset(ASYNCTRACE_GATE_OFF);
 		at_backend_why(ASYNCTRACE_REASON_FORKED, 0);
 	}
@@ -151,13 +155,18 @@ bool at_child_trace_start(void)
 	return wait_for_start();
 }
 
-bool at_child_trace_end(void)
+int at_child_trace_end(void)
 {
-	if (get_state() == WANTED) {
+	bool pending = get_state() == WANTED;
+
+	if (pending) {
 		at_backend_lock();
-		if (get_state() == WANTED)
+		pending = get_state() == WANTED;
+		if (pending)
 			give_up();
 		at_backend_unlock();
 	}
-	return wait_for_start();
+	if (!wait_for_start())
+		return -EBUSY;
+	return pending;
 }

@@ -36,10 +36,11 @@ void at_child_trace_forked(void);
 /* Forgets the pending trace, because a trace runs. */
 void at_child_trace_forget(void);
 /*
- * The child exits: no trace starts from now on. Waits for a start that is under way. Returns false
- * if that takes too long: the thread that starts the trace may have been killed with its locks.
+ * Forgets the pending trace, because the child exits or does not want it. Waits for a start that is
+ * under way. Returns 1 if a trace was pending and never starts, otherwise 0. Returns -EBUSY if the
+ * start takes too long: the thread that starts the trace may have been killed with its locks.
  */
-bool at_child_trace_end(void);
+int at_child_trace_end(void);
 /* Has the trace still to be started? */
 bool at_child_trace_pending(void);
 /*
