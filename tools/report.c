@@ -165,6 +165,9 @@ static int run(struct report *r)
 	}
 	r->source.scheduled = false;
 	source_limits(&r->source);
+	/* The operation may be in the part that could not be read. */
+	if (r->source.unreadable)
+		return source_status(&r->source);
 	tool_error("%s has no operation with id %s%s", tool_text(r->source.path), tool_text(r->id),
 		   source_filters(&r->source) ? " that the options choose" : "");
 	return TOOL_FAILED;

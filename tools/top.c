@@ -431,7 +431,7 @@ static int run(struct top *t)
 	if (!t->batch)
 		screen_close();
 	if (err)
-		return t->feed.path && !t->live.damaged ? TOOL_USAGE : TOOL_FAILED;
+		return t->feed.path ? TOOL_USAGE : TOOL_FAILED;
 	return t->live.damaged ? TOOL_FAILED : t->live.incomplete ? TOOL_INCOMPLETE : TOOL_OK;
 }
 

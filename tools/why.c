@@ -233,7 +233,8 @@ static int run(struct why *w)
 	tool_flush();
 	w->source.scheduled = w->kept.nr;
 	source_limits(&w->source);
-	if (w->kept.nr)
+	/* The operation may be in the part that could not be read. */
+	if (w->kept.nr || w->source.unreadable)
 		return source_status(&w->source);
 	say_none(w);
 	return TOOL_FAILED;

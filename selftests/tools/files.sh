@@ -139,27 +139,64 @@ for f in gz zst; do
 done
 end
 
-# failing COMMAND...: call the command; reading its standard input fails in the middle of good.fxt,
-# because a pseudo terminal hangs up
+# Commands that look for one operation, with an id that no operation has
+lookups=(
+	"why FILE 0x123456" "report FILE timeline 0x123456" "report FILE tree 0x123456"
+	"report FILE related 0x123456"
+)
+
+begin "exit_statuses_are_those_of_the_pages"
+cp "$AT" at
+[ "$(id -u)" = 0 ] && user=$NOBODY || user=
+mkdir dir
+: >empty.fxt
+echo "this is no trace" >text.fxt
+cp good.fxt secret.fxt
+chmod 0 secret.fxt
+# The file, the status of the commands, and that of the lookups
+while read -r file any none; do
+	each "$file" status "$any" $user ./at
+	for c in "${lookups[@]}"; do
+		check "$c: $file" status "$none" $user ./at ${c//FILE/$file}
+	done
+done <<END
+good.fxt	0 1
+type.fxt	1 1
+zero.fxt	1 1
+cut.fxt		3 1
+none.fxt	2 2
+dir		2 2
+empty.fxt	2 2
+text.fxt	2 2
+secret.fxt	2 2
+END
+end
+
+# failing FILE BYTES COMMAND...: call the command; reading its standard input fails after the first
+# bytes of the file, because a pseudo terminal hangs up
 failing() {
 	python3 -c '
 import os, pty, subprocess, sys, tty
 master, slave = pty.openpty()
 tty.setraw(slave)
-reader = subprocess.Popen(sys.argv[2:], stdin=master)
+reader = subprocess.Popen(sys.argv[3:], stdin=master)
 os.close(master)
-data = open("good.fxt", "rb").read()[:int(sys.argv[1])]
+data = open(sys.argv[1], "rb").read()[:int(sys.argv[2])]
 while data:
     data = data[os.write(slave, data):]
 os.close(slave)
-sys.exit(reader.wait())' $record "$@"
+sys.exit(reader.wait())' "$@"
 }
 
 begin "trace_whose_reading_fails_is_unreadable"
-for c in "${commands[@]}"; do
-	[ "$c" != "report diff FILE FILE" ] || c="report diff good.fxt FILE"
-	check "$c" status 2 failing "$AT" ${c//FILE/-}
-	check "$c: reason" says "Input/output error"
+# Before the first operation, behind many, and behind a damage
+for where in "good.fxt 0" "good.fxt 64" "good.fxt $record" "type.fxt $((record + 4096))"; do
+	for c in "${commands[@]}" "${lookups[@]}"; do
+		[ "$c" != "report diff FILE FILE" ] || c="report diff good.fxt FILE"
+		check "$c: $where" status 2 failing $where "$AT" ${c//FILE/-}
+		check "$c: $where: reason" says "Input/output error"
+		check "$c: $where: no other" silent_about "has no"
+	done
 done
 end
 
