@@ -14,8 +14,9 @@
 #include "tail/tail.h"
 
 /*
- * Bytes kept free for what at_compose_finish() writes. It writes more, and the file exceeds its
- * limit, only if about a thousand threads have no names.
+ * Bytes kept free for what at_compose_finish() writes. For each thread without a name it writes
+ * about 100 bytes, so a file with more than about 600 such threads may exceed its limit. Threads
+ * have no names if the session has lost the names.
  */
 #define TRACE_OUT_RESERVE	(64 * 1024)
 /* Smallest limit that a user may set for a file, or for all files */
