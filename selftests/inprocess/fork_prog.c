@@ -540,14 +540,20 @@ static void enter_sandbox(unsigned int nr, int arg, unsigned int action)
 		abort();
 }
 
-/* The kernel kills the thread that starts the trace, and no other. */
+/*
+ * The kernel kills the thread that starts the trace, and no other. Other functions of the library
+ * do not wait for its lock.
+ */
 static void killed(void)
 {
+	const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
 	if (child()) {
 		alarm(60);
 		enter_sandbox(SYS_openat, -1, SECCOMP_RET_KILL_THREAD);
 		events(EVENTS);
-		exit(at_trace_stop(NULL) != -EBUSY);
+		exit(at_trace_stop(NULL) != -EBUSY || at_trace_start(fd, NULL) != -EBUSY ||
+		     at_flight_start(0, 0) != -EBUSY);
 	}
 }
 

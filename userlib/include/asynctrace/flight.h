@@ -48,8 +48,9 @@ extern "C" {
  * uses the rings of that trace.
  *
  * Return: 0; -EBUSY: the recorder runs already, or a trace runs that cannot share its rings (see
- * at_flight_start(3)); -EINVAL: @max_bytes is too large; -ENOMEM: no memory for the rings; with the
- * module, also errors of at_session_create() in asynctrace/session.h.
+ * at_flight_start(3)), or another thread of a forked child is starting the child's trace, and takes
+ * too long; -EINVAL: @max_bytes is too large; -ENOMEM: no memory for the rings; with the module,
+ * also errors of at_session_create() in asynctrace/session.h.
  */
 int at_flight_start(uint64_t min_age, uint64_t max_bytes);
 

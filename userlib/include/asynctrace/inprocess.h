@@ -72,9 +72,10 @@ struct at_trace_options {
  * for the duplicate; -EINVAL: an option is wrong; -ENOMEM: no memory for the rings; -EAGAIN: the
  * thread could not be created.
  *
- * -EBUSY has four causes. A trace runs already. Another process, for example a forked child,
- * writes a trace to the same file, pipe or socket. The flight recorder runs and cannot share its
- * rings with this trace, see at_flight_start(3). This copy of the library records nothing: see
+ * -EBUSY has five causes. A trace runs already. Another thread of a forked child is starting the
+ * child's trace, and takes too long. Another process, for example a forked child, writes a trace to
+ * the same file, pipe or socket. The flight recorder runs and cannot share its rings with this
+ * trace, see at_flight_start(3). This copy of the library records nothing: see
  * ASYNCTRACE_REASON_MIXED in at_status(3).
  *
  * After an error, nothing has been written to @fd.

@@ -193,6 +193,8 @@ AT_PUBLIC int at_flight_start(uint64_t min_age, uint64_t max_bytes)
 	/* The thread that starts the trace of a child needs the lock. */
 	if (at_child_trace_pending())
 		at_attach();
+	if (!at_child_trace_wait())
+		return -EBUSY;
 	at_inproc_lock(&quiet);
 	if (flight.state == OFF) {
 		err = start_recorder(min_age ?: ASYNCTRACE_FLIGHT_AGE,

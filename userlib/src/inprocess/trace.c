@@ -243,6 +243,8 @@ AT_PUBLIC int at_trace_start(int fd, const struct at_trace_options *options)
 	}
 	if (o.name && (!*o.name || strlen(o.name) > ASYNCTRACE_NAME_MAX))
 		return -EINVAL;
+	if (!at_child_trace_wait())
+		return -EBUSY;
 	at_inproc_lock(&quiet);
 	if (!trace.running) {
 		err = start_trace(&to, &o, &step);

@@ -120,8 +120,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* Returns false if the start takes too long. */
-static bool wait_for_start(void)
+bool at_child_trace_wait(void)
 {
 	const struct timespec look = { .tv_nsec = AT_LOOK_NS };
 	const uint64_t end = now_ns() + AT_START_MAX_NS;
@@ -152,7 +151,7 @@ bool at_child_trace_start(void)
 		if (err)
 			starter->no_thread(err);
 	}
-	return wait_for_start();
+	return at_child_trace_wait();
 }
 
 int at_child_trace_end(void)
@@ -166,7 +165,7 @@ int at_child_trace_end(void)
 			give_up();
 		at_backend_unlock();
 	}
-	if (!wait_for_start())
+	if (!at_child_trace_wait())
 		return -EBUSY;
 	return pending;
 }

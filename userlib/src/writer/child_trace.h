@@ -41,6 +41,11 @@ void at_child_trace_forget(void);
  * start takes too long: the thread that starts the trace may have been killed with its locks.
  */
 int at_child_trace_end(void);
+/*
+ * Waits for a start that is under way. Returns false if it takes too long. Then the caller must not
+ * take a lock that the start needs.
+ */
+bool at_child_trace_wait(void);
 /* Has the trace still to be started? */
 bool at_child_trace_pending(void);
 /*
