@@ -13,7 +13,7 @@ kernel="sparse flex bison bc cpio lz4 xz-utils kmod libssl-dev rsync python3 pyt
 # To run the test machine, the tests and the demo
 test="qemu-system-x86 qemu-system-arm busybox-static e2fsprogs apache2-utils libcmocka-dev g++
       gcc-aarch64-linux-gnu libc6-dev-arm64-cross gdb jq strace util-linux procps valgrind mandoc
-      man-db udev dkms dpkg-dev debhelper dh-dkms tmux"
+      man-db udev dkms build-essential debhelper dh-dkms tmux"
 # Clang for the compiler matrix, with its linker, archiver and sanitizers
 matrix="clang lld llvm libclang-rt-14-dev"
 # Tracers for the comparisons of make bench
