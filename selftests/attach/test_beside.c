@@ -430,6 +430,50 @@ static void child_is_in_session(void)
 	done("G12_child_of_traced_process_is_in_the_session");
 }
 
+/* Returns 0 if the child's own trace has all events that were written during it. */
+static int trace_own(void)
+{
+	struct at_trace_result r = { .size = sizeof(r) };
+
+	if (at_trace_start(memory(), NULL))
+		return 1;
+	write_events();
+	if (at_trace_stop(&r) || r.delivered != EVENTS || r.dropped)
+		return 2;
+	write_events();
+	return backend() == ASYNCTRACE_BACKEND_MODULE ? 0 : 3;
+}
+
+/* A child that begins with a trace of its own is in the session of its parent, too. */
+static void child_traces_itself(bool parent_traces)
+{
+	const uint32_t id = start_session();
+	const uint64_t from = number;
+	int fd = memory(), status;
+	pid_t pid;
+
+	if (parent_traces)
+		check(!at_trace_start(fd, NULL));
+	write_events();
+	pid = fork();
+	if (!pid)
+		_exit(trace_own());
+	check(pid > 0 && waitpid(pid, &status, 0) == pid && !status);
+	expect_in_session(id, 3 * EVENTS);
+	if (parent_traces)
+		end_trace(fd, from, number);
+	else
+		close(fd);
+	end_session(id);
+}
+
+static void child_has_its_own_trace(void)
+{
+	child_traces_itself(false);
+	child_traces_itself(true);
+	done("G12_child_with_its_own_trace_is_in_the_session");
+}
+
 int main(void)
 {
 	check(!at_ctl_open(&ctl));
@@ -445,6 +489,7 @@ int main(void)
 	scopes_cross_the_trace();
 	threads_write_meanwhile();
 	child_is_in_session();
+	child_has_its_own_trace();
 	recorder_has_valid_file();
 	at_ctl_close(ctl);
 	return finish();

@@ -58,6 +58,11 @@ bool at_child_trace_pending(void)
 	return get_state() != NONE;
 }
 
+bool at_child_trace_alone(void)
+{
+	return at_child_trace_pending() && !child.beside;
+}
+
 static void set_state(uint32_t state)
 {
 	__atomic_store_n(&child.state, state, __ATOMIC_RELEASE);

@@ -48,6 +48,8 @@ int at_child_trace_end(void);
 bool at_child_trace_wait(void);
 /* Has the trace still to be started? */
 bool at_child_trace_pending(void);
+/* Is the trace pending, and did no session of the module record the parent? */
+bool at_child_trace_alone(void);
 /*
  * Starts the pending trace, or waits until another thread has. Then the gate is at ATTACH no more,
  * unless the process must still register. Returns false if that takes too long, or if the calling
