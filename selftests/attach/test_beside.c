@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -474,8 +475,45 @@ static void child_has_its_own_trace(void)
 	done("G12_child_with_its_own_trace_is_in_the_session");
 }
 
-int main(void)
+/*
+ * ASYNCTRACE_OUT traces a program and its forked children, and a session records all of them. Each
+ * process says how many events it wrote.
+ */
+static void scene_is_in_session(const char *program, const char *scene)
 {
+	const uint32_t id = start_session();
+	uint64_t events = 0, n;
+	char command[600];
+	FILE *out;
+	int pid;
+
+	snprintf(command, sizeof(command), "ASYNCTRACE_OUT=/tmp/beside.%%p.fxt exec %s %s", program,
+		 scene);
+	out = popen(command, "r");
+	check(out);
+	while (fscanf(out, "%d %" SCNu64, &pid, &n) == 2)
+		events += n;
+	check(!pclose(out) && events, "%s", scene);
+	expect_in_session(id, events);
+	end_session(id);
+}
+
+static void children_are_in_session(const char *self)
+{
+	char program[512];
+
+	snprintf(program, sizeof(program), "%.*s/../inprocess/plain/fork_prog",
+		 (int)(strrchr(self, '/') - self), self);
+	scene_is_in_session(program, "many");
+	scene_is_in_session(program, "threads");
+	scene_is_in_session(program, "amid");
+	check(!system("rm -f /tmp/beside.*.fxt"));
+	done("G12_traced_children_are_in_the_session");
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
 	check(!at_ctl_open(&ctl));
 	check(!at_provider_register(NULL));
 	recorder_joins();
@@ -490,6 +528,7 @@ int main(void)
 	threads_write_meanwhile();
 	child_is_in_session();
 	child_has_its_own_trace();
+	children_are_in_session(argv[0]);
 	recorder_has_valid_file();
 	at_ctl_close(ctl);
 	return finish();

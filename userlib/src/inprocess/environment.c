@@ -269,8 +269,12 @@ void at_trace_from_environment(void)
 	if (!set->out || !*set->out)
 		return;
 	set->options.size = sizeof(set->options);
-	if (get_mode(set) && get_size(set) && get_categories(set) && get_provider(set) &&
-	    is_plain(set->out) && get_name(set) && start(set, false) && set->has_pid)
+	if (!get_mode(set) || !get_size(set) || !get_categories(set) || !get_provider(set) ||
+	    !is_plain(set->out) || !get_name(set))
+		return;
+	/* A session of the module that would record the process records it beside the trace. */
+	at_module_join();
+	if (start(set, false) && set->has_pid)
 		prepare_for_children(set);
 }
 

@@ -245,7 +245,7 @@ AT_PUBLIC int at_trace_start(int fd, const struct at_trace_options *options)
 		return -EINVAL;
 	if (!at_child_trace_wait())
 		return -EBUSY;
-	/* A session that recorded the parent of a forked child records the child, too. */
+	/* A session records the process beside the trace, but no child whose parent it does not. */
 	if (!at_child_trace_alone())
 		at_module_join();
 	at_inproc_lock(&quiet);

@@ -274,7 +274,7 @@ bool at_module_cut(uint32_t gate, uint32_t run);
  * thread took too long. Async-signal-safe.
  */
 uint32_t at_attach(void);
-/* Registers the process if the gate is at ATTACH. For the start of a trace in a forked child. */
+/* Registers the process if the gate is at ATTACH. For the start of a trace. */
 void at_module_join(void);
 /*
  * Gives the calling thread a slot. Returns the slot, > 0, or a negative errno. *@cell: where the
