@@ -29,22 +29,33 @@ TOOLS_LIBS	:= $(AT_LIBS) -lz -lzstd -ljansson -lm $(NCURSES_LIBS) $(TRACEFS_LIBS
 COMPLETIONDIR	?= $(PREFIX)/share/bash-completion/completions
 UDEVDIR		?= /etc/udev/rules.d
 
+# The libraries that the objects were compiled for. If one comes or goes, all are compiled again.
+TOOLS_OPTIONS	:= $(strip $(if $(NCURSES_LIBS),ncurses) $(if $(TRACEFS_LIBS),tracefs))
+TOOLS_COMPILED	:= $(B)/tools/options
+ifneq ($(TOOLS_OPTIONS),$(shell cat $(TOOLS_COMPILED) 2>/dev/null))
+.PHONY: $(TOOLS_COMPILED)
+endif
+
+$(TOOLS_COMPILED):
+	@mkdir -p $(@D)
+	@echo $(TOOLS_OPTIONS) > $@
+
 .PHONY: tools tools-install tools-uninstall install-udev uninstall-udev
 tools: $(B)/asynctrace
 
-$(B)/tools/%.o: tools/%.c
+$(B)/tools/%.o: tools/%.c $(TOOLS_COMPILED)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(TOOLS_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/asynctrace: $(TOOLS_OBJ) $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(TOOLS_LIBS)
 ifeq ($(NCURSES_LIBS),)
-	@echo "Left out: asynctrace top, because ncurses is missing. To build it:"
-	@echo "apt-get install libncurses-dev"
+	@echo "Left out: asynctrace top, because pkg-config does not find ncurses. To build it:"
+	@echo "apt-get install pkg-config libncurses-dev"
 endif
 ifeq ($(TRACEFS_LIBS),)
-	@echo "Left out: asynctrace record -e and -k, because libtracefs is missing. To build them:"
-	@echo "apt-get install libtracefs-dev libtraceevent-dev"
+	@echo "Left out: asynctrace record -e and -k, because pkg-config does not find libtracefs."
+	@echo "To build them: apt-get install pkg-config libtracefs-dev libtraceevent-dev"
 endif
 
 -include $(TOOLS_OBJ:.o=.d)

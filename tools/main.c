@@ -80,7 +80,7 @@ static int run(int argc, char **argv)
 	}
 #ifndef HAVE_NCURSES
 	if (!strcmp(argv[1], "top")) {
-		tool_error("top was left out of this build, because ncurses was missing; install libncurses-dev and build again");
+		tool_error("top is not in this build, because pkg-config did not find ncurses: apt-get install pkg-config libncurses-dev, and build again");
 		return TOOL_USAGE;
 	}
 #endif

@@ -12,7 +12,7 @@
 bool record_take_tracepoints(struct record_options *o, char *text, bool sets)
 {
 #ifndef HAVE_TRACEFS
-	tool_error("%s is not in this build, because libtracefs was missing when it was built: apt-get install libtracefs-dev libtraceevent-dev",
+	tool_error("%s is not in this build, because pkg-config did not find libtracefs: apt-get install pkg-config libtracefs-dev libtraceevent-dev, and build again",
 		   sets ? "-k" : "-e");
 	return false;
 #endif
