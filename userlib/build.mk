@@ -138,7 +138,15 @@ userlib-uninstall:
 
 AT_EXAMPLES	:= hello crash coffee pool twoproc tutorial uid
 
-examples: $(AT_EXAMPLES:%=$(B)/examples/%) $(B)/examples/tutorial-cxx $(B)/examples/loop
+# The example in C++ needs a C++ compiler. Without it, the rest is built.
+AT_HAVE_CXX	:= $(shell command -v $(firstword $(CXX)) 2>/dev/null)
+
+examples: $(AT_EXAMPLES:%=$(B)/examples/%) $(if $(AT_HAVE_CXX),$(B)/examples/tutorial-cxx) \
+		$(B)/examples/loop
+ifeq ($(AT_HAVE_CXX),)
+	@echo "Left out: $(B)/examples/tutorial-cxx, because there is no $(firstword $(CXX))."
+	@echo "To build it: apt-get install g++, or make CXX=COMPILER"
+endif
 
 define at_example
 $(B)/examples/$(1): userlib/examples/$(1)/$(1).c $(B)/libasynctrace.a
