@@ -82,6 +82,18 @@ uninstall-module:
 
 # --- installation -----------------------------------------------------------------
 
+# make cannot quote the names of a list. Installing would write to the parts of a name with spaces.
+NAMES_WITH_SPACES := $(strip $(foreach d,DESTDIR PREFIX LIBDIR MANDIR COMPLETIONDIR UDEVDIR,\
+		     $(if $(word 2,$($(d))),$(d))))
+
+.PHONY: no-names-with-spaces
+no-names-with-spaces:
+	@test -z "$(NAMES_WITH_SPACES)" || \
+		{ echo "$(firstword $(NAMES_WITH_SPACES)) must not have spaces" >&2; exit 1; }
+
+userlib-install userlib-uninstall tools-install tools-uninstall install-udev uninstall-udev: \
+	no-names-with-spaces
+
 .PHONY: install
 install: userlib-install tools-install
 
