@@ -21,6 +21,13 @@ _asynctrace_files() {
 	mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 }
 
+# Is this word of the command line a trace: a file, also with quoted characters, or "-"?
+_asynctrace_is_trace() { # WORD
+	local file=${1//[\\\'\"]/}
+
+	[ "$1" = - ] || [ -f "${file/#\~\//$HOME/}" ]
+}
+
 # Prints the module's names that need no quoting.
 _asynctrace_providers() {
 	asynctrace providers --json 2>/dev/null |
@@ -172,11 +179,13 @@ _asynctrace() {
 		_asynctrace_words "$options" ;;
 	*:session)
 		_asynctrace_words "$verbs" ;;
+	*:help)
+		[ "$COMP_CWORD" -gt 2 ] || _asynctrace_words "$commands" ;;
 	*:top | *:why | *:dump | *:validate)
 		_asynctrace_files ;;
 	*:report)
 		if [[ " ${COMP_WORDS[*]} " != *" diff "* ]] && [ "$COMP_CWORD" -gt 2 ] &&
-		   [ -f "$prev" ]; then
+		   _asynctrace_is_trace "$prev"; then
 			_asynctrace_words operations blame running runnable blocked queued unknown \
 				critical timeline tree related regions logs loop log-groups \
 				histogram concurrency levels unfinished orphans threads sched \
