@@ -105,7 +105,7 @@ TERMINAL resize-window -x 60 -y 12
 check "smaller" soon eval 'pane; tail -n 1 pane | grep -q "^q quit"'
 check "open ones are there" soon shows "OPEN: 1"
 TERMINAL resize-window -x 30 -y 5
-check "too small" soon shows "30x5 is too small: 50x10"
+check "too small" soon shows "30x5 is too small: needs 50x10"
 TERMINAL resize-window -x 80 -y 24
 check "large enough" soon shows_line "t/order  .* 20\.000 .*"
 end

@@ -354,8 +354,8 @@ void screen_draw(struct screen *sc, const struct snapshot *s)
 
 	erase();
 	if (COLS < COLUMNS_MIN || LINES < LINES_MIN) {
-		snprintf(text, sizeof(text), "%dx%d is too small: %dx%d", COLS, LINES, COLUMNS_MIN,
-			 LINES_MIN);
+		snprintf(text, sizeof(text), "%dx%d is too small: needs %dx%d", COLS, LINES,
+			 COLUMNS_MIN, LINES_MIN);
 		put_line(0, A_NORMAL, text);
 	} else if (sc->mode == SCREEN_HELP) {
 		draw_help();
