@@ -126,6 +126,8 @@ help:
 #? make bench-icount  instructions added to a context switch
 #? make               the library, the tools, the module for this kernel (KDIR=DIR for another);
 #?                    the module only if there are headers for it
+#? make user          the library, the tools and the examples, without the module
+#? make module        only the module
 #? make install       library, headers, tool, man pages below PREFIX=/usr/local
 #? make install-module the module, where modprobe finds it
 #? make install-dkms  the module's source for DKMS, which builds it for each kernel (DKMS_KERNEL=)
@@ -133,4 +135,4 @@ help:
 #? make uninstall-module  removes what make install-module installed
 #? make uninstall-dkms  removes what make install-dkms installed
 #? make deps          install the packages that the above need (Debian 12)
-#? make clean
+#? make clean         removes build/: all that was built, and the results of tests
