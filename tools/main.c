@@ -59,10 +59,14 @@ static int run(int argc, char **argv)
 		help(stderr);
 		return TOOL_USAGE;
 	}
-	if (!strcmp(argv[1], "help") && argc == 3) {
-		/* As asynctrace COMMAND --help */
+	if (!strcmp(argv[1], "help") && argc > 2) {
+		/* As asynctrace COMMAND --help, or asynctrace session VERB --help */
+		bool verb = argc > 3 && !strcmp(argv[2], "session");
+
 		argv[1] = argv[2];
-		argv[2] = "--help";
+		if (verb)
+			argv[2] = argv[3];
+		argv[verb ? 3 : 2] = "--help";
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		help(stdout);

@@ -69,7 +69,7 @@ done
 end
 
 begin "help of a command is that of its --help"
-for c in record session why; do
+for c in record session why "session create" "session list"; do
 	"$AT" $c --help >want
 	check "$c" status 0 "$AT" help $c
 	check "$c, the text" cmp want out

@@ -180,7 +180,10 @@ _asynctrace() {
 	*:session)
 		_asynctrace_words "$verbs" ;;
 	*:help)
-		[ "$COMP_CWORD" -gt 2 ] || _asynctrace_words "$commands" ;;
+		case $COMP_CWORD:$prev in
+		2:*) _asynctrace_words "$commands" ;;
+		3:session) _asynctrace_words "$verbs" ;;
+		esac ;;
 	*:top | *:why | *:dump | *:validate)
 		_asynctrace_files ;;
 	*:report)
