@@ -204,6 +204,13 @@ for value in /dev/stdout /dev/fd/1 /proc/self/fd/1; do
 done
 end
 
+begin out_dash_is_a_file
+fresh
+traced - 0 > t
+check "a trace" trace ./- 1001
+check "nothing on standard output" [ ! -s t ]
+end
+
 begin out_stdout_file_is_not_emptied
 fresh
 (echo first; traced /dev/stdout 0; echo last) > t
