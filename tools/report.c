@@ -192,9 +192,10 @@ static bool filters_fit(const struct report *r)
 	return false;
 }
 
-static bool formats_fit(const struct report *r, int formats)
+/* formats has a bit for each option that chooses a format; the same one may be given twice. */
+static bool formats_fit(const struct report *r, unsigned int formats)
 {
-	if (formats > 1)
+	if (formats & (formats - 1))
 		tool_error("--json, --csv, --folded and --pprof each choose a format: use one of them");
 	else if ((r->folded || r->pprof) && !r->what->stacks)
 		tool_error("%s applies to blame, the states and critical, not to %s",
@@ -241,26 +242,27 @@ static int options(struct report *r, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
-	int opt, err, formats = 0;
+	unsigned int formats = 0;
+	int opt, err;
 
 	optind = 0;
 	while ((opt = tool_getopt(argc, argv, "h", list)) != -1) {
 		switch (opt) {
 		case 'j':
 			r->format = SHEET_JSON;
-			formats++;
+			formats |= 1;
 			break;
 		case 'c':
 			r->format = SHEET_CSV;
-			formats++;
+			formats |= 2;
 			break;
 		case 'f':
 			r->folded = true;
-			formats++;
+			formats |= 4;
 			break;
 		case 'p':
 			r->pprof = true;
-			formats++;
+			formats |= 8;
 			break;
 		case 'a':
 			r->all = true;

@@ -78,6 +78,15 @@ check "no such command" status 2 "$AT" help nothing
 check "and the reason" says "there is no command 'nothing'"
 end
 
+begin "report_format_twice_is_one_format"
+for c in "--json --json" "--csv --csv"; do
+	check "$c" status 2 "$AT" report $c /dev/null
+	check "$c, the reason" says "cannot read /dev/null: it is empty"
+done
+check "two formats" status 2 "$AT" report --json --csv --json /dev/null
+check "two formats, the reason" says "each choose a format: use one of them"
+end
+
 begin "wrong use without output is wrong use"
 "$AT" >/dev/full 2>err
 check "2" [ $? = 2 ]
