@@ -329,7 +329,7 @@ end
 
 begin limit_address_space_of_any_size_lets_program_run
 fresh
-for kib in $(seq 4000 4000 120000); do
+for kib in $(seq 4000 4000 36000) $(seq 40000 150 56000) $(seq 60000 4000 120000); do
 	rm -f t.fxt
 	(ulimit -v $kib; exec "$prog" 3 2> /dev/null) || [ $? = 3 ] || continue
 	(ulimit -v $kib; ASYNCTRACE_OUT=t.fxt exec "$prog" 3 2> err)

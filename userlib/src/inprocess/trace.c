@@ -173,12 +173,15 @@ fail:
  */
 static int check_spare_memory(void)
 {
-	void *spare = mmap(NULL, AT_SPARE_BYTES, PROT_READ | PROT_WRITE,
+	const struct at_area *area = at_rings_area();
+	/* at_rings_show() maps the area a second time, for the writers. */
+	const size_t second = at_rings_shared() ? 0 : area->control_size + area->rw_size;
+	void *spare = mmap(NULL, AT_SPARE_BYTES + second, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (spare == MAP_FAILED)
 		return -errno;
-	munmap(spare, AT_SPARE_BYTES);
+	munmap(spare, AT_SPARE_BYTES + second);
 	return 0;
 }
 
