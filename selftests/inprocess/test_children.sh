@@ -93,6 +93,7 @@ traced child_threads_lose_no_first_event threads 21
 traced child_first_event_in_handler_is_recorded handlers 21
 traced child_that_changes_users_does_not_hang users 21
 traced child_whose_handler_makes_system_calls trapping 2
+traced child_waits_while_its_start_is_busy slow 2
 traced child_that_cannot_lock_has_one_file lockless 4
 traced child_of_bare_clone_is_not_traced cloned 2
 traced child_may_begin_with_other_functions others 4

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Makes chunks of rings, like those that read(2) of the module returns, and runs the drain thread,
- * which does this while a trace runs
- */
+/* Makes chunks of rings, like those that read(2) of the module returns */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -16,13 +12,9 @@
 #include "writer/internal.h"
 #include "inproc.h"
 
-#define AT_PERIOD_MIN_MS	1
-#define AT_PERIOD_MAX_MS	20
 #define AT_CLOCK_PERIOD_NS	1000000000ull
 #define AT_FLUSH_PERIOD_NS	50000000ull
 #define AT_THREADS_BATCH	32
-/* fork() and the flight recorder's start wait at most this long for the drain thread. */
-#define AT_PAUSE_MAX_MS		1000
 
 /* Makes a system call: the vDSO reads a counter that the program may have forbidden. */
 static uint64_t now_ns(clockid_t clock)
@@ -411,178 +403,12 @@ void at_drain_free(struct at_drain *d)
 	free(d->copy);
 }
 
-/* Shortens the period if rings fill fast, and extends it if little happens. */
-static unsigned int next_period(const struct at_drain *d, unsigned int ms)
-{
-	const uint64_t ring = (uint64_t)d->area->shape.sub_words * d->area->shape.nsub;
-
-	if (d->busiest > ring / 4)
-		ms /= 4;
-	else if (d->busiest < ring / 16)
-		ms *= 2;
-	return ms < AT_PERIOD_MIN_MS ? AT_PERIOD_MIN_MS : ms > AT_PERIOD_MAX_MS ?
-	       AT_PERIOD_MAX_MS : ms;
-}
-
-static struct timespec from_now(unsigned int ms)
-{
-	const uint64_t at = now_ns(CLOCK_MONOTONIC) + ms * 1000000ull;
-
-	return (struct timespec){ .tv_sec = at / 1000000000, .tv_nsec = at % 1000000000 };
-}
-
 int at_drain_live(struct at_drain *d)
 {
 	if (!d->copy)
 		d->copy = malloc((size_t)d->area->shape.sub_words * 8);
 	d->live = d->copy;
 	return d->copy ? 0 : -ENOMEM;
-}
-
-int at_drain_share(struct at_drain *d)
-{
-	const struct timespec until = from_now(AT_PAUSE_MAX_MS);
-	int err = 0;
-
-	if (!d->copy)
-		d->copy = malloc((size_t)d->area->shape.sub_words * 8);
-	if (!d->copy)
-		return -ENOMEM;
-	pthread_mutex_lock(&d->lock);
-	if (d->share != AT_SHARE_DONE)
-		__atomic_store_n(&d->share, AT_SHARE_ASKED, __ATOMIC_RELAXED);
-	pthread_cond_signal(&d->wake);
-	while (d->share == AT_SHARE_ASKED && !err)
-		err = pthread_cond_timedwait(&d->paused, &d->lock, &until);
-	/* The drain thread may be waiting in write(2), if the reader of the pipe does not read. */
-	if (d->share == AT_SHARE_ASKED)
-		__atomic_store_n(&d->share, AT_SHARE_NONE, __ATOMIC_RELAXED);
-	err = d->share == AT_SHARE_DONE ? 0 : -EBUSY;
-	pthread_mutex_unlock(&d->lock);
-	return err;
-}
-
-static void *drain_thread(void *arg)
-{
-	struct at_drain *d = arg;
-	unsigned int ms = AT_PERIOD_MIN_MS;
-	struct timespec until;
-
-	/*
-	 * The thread is marked as working before it runs, so that fork() waits while it starts:
-	 * starting may call malloc(3).
-	 */
-	at_drain_leave(d);
-	pthread_mutex_lock(&d->lock);
-	while (!d->stop) {
-		until = from_now(ms);
-		pthread_cond_timedwait(&d->wake, &d->lock, &until);
-		if (!d->going)
-			continue;
-		pthread_mutex_unlock(&d->lock);
-		at_drain_enter(d);
-		at_drain_round(d, false);
-		at_drain_leave(d);
-		ms = next_period(d, ms);
-		pthread_mutex_lock(&d->lock);
-	}
-	pthread_mutex_unlock(&d->lock);
-	return NULL;
-}
-
-/* --- fork ----------------------------------------------------------------- */
-
-/*
- * The drain thread must not hold a lock of malloc() when the program forks. The allocator of a
- * sanitizer has no fork handlers, so that the child would have a lock that no thread releases. A
- * newer sanitizer takes its locks before the handlers run. Then the drain thread may wait for the
- * forking thread, hence AT_PAUSE_MAX_MS.
- */
-
-void at_drain_enter(struct at_drain *d)
-{
-	pthread_mutex_lock(&d->lock);
-	while (d->pause)
-		pthread_cond_wait(&d->wake, &d->lock);
-	d->working = true;
-	pthread_mutex_unlock(&d->lock);
-}
-
-void at_drain_leave(struct at_drain *d)
-{
-	pthread_mutex_lock(&d->lock);
-	d->working = false;
-	if (d->pause)
-		pthread_cond_signal(&d->paused);
-	pthread_mutex_unlock(&d->lock);
-}
-
-void at_drain_pause(struct at_drain *d)
-{
-	const struct timespec until = from_now(AT_PAUSE_MAX_MS);
-	int err = 0;
-
-	pthread_mutex_lock(&d->lock);
-	__atomic_store_n(&d->pause, true, __ATOMIC_RELAXED);
-	while (d->working && !err)
-		err = pthread_cond_timedwait(&d->paused, &d->lock, &until);
-	pthread_mutex_unlock(&d->lock);
-}
-
-void at_drain_resume(struct at_drain *d)
-{
-	pthread_mutex_lock(&d->lock);
-	__atomic_store_n(&d->pause, false, __ATOMIC_RELAXED);
-	pthread_cond_broadcast(&d->wake);
-	pthread_mutex_unlock(&d->lock);
-}
-
-/* --- the thread ----------------------------------------------------------- */
-
-/*
- * Starts the drain thread. It blocks signals, because they are for the program's own threads, but
- * not SIGSYS: in a sandbox, the program's handler may make the system calls of the thread.
- */
-int at_drain_start(struct at_drain *d)
-{
-	uint64_t old;
-	int err;
-
-	at_signals_block(&old);
-	d->working = true;
-	err = at_library_thread(&d->thread, drain_thread, d);
-	at_signals_restore(&old);
-	if (!err)
-		pthread_setname_np(d->thread, "asynctrace");
-	return -err;
-}
-
-void at_drain_adopt(struct at_drain *d)
-{
-	d->working = true;
-	d->thread = pthread_self();
-	pthread_setname_np(d->thread, "asynctrace");
-}
-
-void at_drain_run(struct at_drain *d)
-{
-	drain_thread(d);
-}
-
-void at_drain_go(struct at_drain *d)
-{
-	pthread_mutex_lock(&d->lock);
-	d->going = true;
-	pthread_mutex_unlock(&d->lock);
-}
-
-void at_drain_stop(struct at_drain *d)
-{
-	pthread_mutex_lock(&d->lock);
-	d->stop = true;
-	pthread_cond_signal(&d->wake);
-	pthread_mutex_unlock(&d->lock);
-	pthread_join(d->thread, NULL);
 }
 
 void at_drain_result(const struct at_drain *d, struct at_trace_result *res)

@@ -349,6 +349,7 @@ struct at_drain {
 	bool going;
 	bool stop;
 	enum at_share share;
+	bool writing;		/* the thread is in write(2) */
 	bool pause;		/* a fork() is about to happen */
 	bool working;		/* the thread may hold locks of malloc() or the C library */
 };
@@ -379,11 +380,39 @@ int at_drain_once(struct at_drain *d, const struct asynctrace_clock_pair *began,
 void at_clock_pair_now(const struct at_area *area, struct asynctrace_clock_pair *now);
 /* Prepares for reading circular rings while they are written. */
 int at_drain_live(struct at_drain *d);
+/* listing.c: calls @fn with names of all live threads but @skip, several at a time. */
+void at_live_threads(void (*fn)(void *arg, const struct asynctrace_task_name *names, size_t nr),
+		     void *arg, int32_t skip);
+/* Does one round over all rings. @last: the gate is closed, and no thread writes. */
+void at_drain_round(struct at_drain *d, bool last);
+void at_drain_result(const struct at_drain *d, struct at_trace_result *res);
+void at_drain_free(struct at_drain *d);
+
+/* --- drain_pause.c: pauses of the thread, and threads that wait for one --- */
+
+/*
+ * Between these two calls, the thread holds no lock of malloc() or the C library, unless it did
+ * not pause within AT_PAUSE_MAX_MS (see drain_pause.c).
+ */
+void at_drain_pause(struct at_drain *d);
+void at_drain_resume(struct at_drain *d);
+/*
+ * Between one of the first two calls and the third, the thread is waiting in a system call and may
+ * be paused. at_drain_write(): the system call is write(2), which may last for ever.
+ */
+void at_drain_leave(struct at_drain *d);
+void at_drain_write(struct at_drain *d);
+void at_drain_enter(struct at_drain *d);
 /*
  * Makes the rings circular while the thread drains them. Returns 0; -ENOMEM; -EBUSY: the thread
  * waits too long in write(2).
  */
 int at_drain_share(struct at_drain *d);
+/* Returns the time of CLOCK_MONOTONIC in @ms milliseconds. */
+struct timespec at_after_ms(unsigned int ms);
+
+/* --- drain_thread.c: the thread that drains the rings --------------------- */
+
 /* Creates the thread. It reads and writes nothing before at_drain_go(). */
 int at_drain_start(struct at_drain *d);
 /*
@@ -394,22 +423,6 @@ void at_drain_adopt(struct at_drain *d);
 void at_drain_run(struct at_drain *d);
 void at_drain_go(struct at_drain *d);
 void at_drain_stop(struct at_drain *d);	/* joins the thread */
-/*
- * Between these two calls, the thread holds no lock of malloc() or the C library, unless it did
- * not pause within AT_PAUSE_MAX_MS (see drain.c).
- */
-void at_drain_pause(struct at_drain *d);
-void at_drain_resume(struct at_drain *d);
-/* Between these two calls, the thread is waiting in a system call and may be paused. */
-void at_drain_leave(struct at_drain *d);
-void at_drain_enter(struct at_drain *d);
-/* listing.c: calls @fn with names of all live threads but @skip, several at a time. */
-void at_live_threads(void (*fn)(void *arg, const struct asynctrace_task_name *names, size_t nr),
-		     void *arg, int32_t skip);
-/* Does one round over all rings. @last: the gate is closed, and no thread writes. */
-void at_drain_round(struct at_drain *d, bool last);
-void at_drain_result(const struct at_drain *d, struct at_trace_result *res);
-void at_drain_free(struct at_drain *d);
 
 #pragma GCC visibility pop
 

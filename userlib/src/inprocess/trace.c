@@ -41,7 +41,7 @@ static int before_write(void *arg)
 	const int fd = at_output_fd(&trace.out);
 
 	if (fd >= 0)
-		at_drain_leave(arg);
+		at_drain_write(arg);
 	return fd;
 }
 

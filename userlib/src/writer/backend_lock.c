@@ -190,13 +190,9 @@ static bool watch(struct lock_page *p, uint64_t *own)
 					   __ATOMIC_RELAXED);
 }
 
-/*
- * Does thread @tid of this process run, or wait for a CPU or a lock of the kernel? Otherwise the
- * thread waits for an event from outside, which may never come, or is stopped. Returns false also
- * if /proc cannot be read. Signal handlers may call this, so it must not call snprintf(3).
- */
-static bool is_busy(uint32_t tid)
+bool at_thread_is_busy(uint32_t tid)
 {
+	/* Signal handlers may call this, so it must not call snprintf(3). */
 	char path[] = "/proc/self/task/0000000000/stat", stat[64];
 	char *digit = path + strlen("/proc/self/task/0000000000");
 	ssize_t n;
@@ -228,7 +224,7 @@ static bool is_hopeless(struct lock_page *p, uint32_t tid)
 		return false;
 	}
 	looks = __atomic_add_fetch(&p->looks, 1, __ATOMIC_RELAXED);
-	return looks >= AT_PATIENCE && (looks >= AT_PATIENCE_BUSY || !is_busy(tid));
+	return looks >= AT_PATIENCE && (looks >= AT_PATIENCE_BUSY || !at_thread_is_busy(tid));
 }
 
 /*

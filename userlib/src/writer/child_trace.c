@@ -9,9 +9,14 @@
 #include "internal.h"
 #include "sys.h"
 
-/* Threads wait at most this long for the start. Later ones do not wait. */
-#define AT_START_MAX_NS	5000000000ull
+/*
+ * Threads that wait for the start look at it at this interval, and give up after a number of looks.
+ * Later ones do not wait. If the CPUs are busy, the threads that wait run as rarely as the one that
+ * starts the trace. So they count looks instead of time.
+ */
 #define AT_LOOK_NS	100000000l
+#define AT_PATIENCE	50
+#define AT_PATIENCE_BUSY 500	/* if the thread that starts the trace is busy */
 
 enum { NONE, WANTED, STARTING, LATE };
 
@@ -20,6 +25,7 @@ static const struct at_child_starter *starter;
 static struct {
 	uint32_t state;		/* becomes STARTING with the back end's lock held */
 	uint32_t pid;		/* a child of clone(2) must not start its parent's trace */
+	uint32_t tid;		/* the thread that starts the trace; 0: it has not run yet */
 	bool beside;
 } child;
 
@@ -90,6 +96,7 @@ static void give_up(void)
 static void *start_and_drain(void *arg)
 {
 	starts = true;
+	__atomic_store_n(&child.tid, at_sys_gettid(), __ATOMIC_RELAXED);
 	if (starter->start(child.beside)) {
 		starts = false;
 		starter->drain();
@@ -109,6 +116,7 @@ static int create_thread(void)
 	int err;
 
 	starts = true;
+	__atomic_store_n(&child.tid, 0, __ATOMIC_RELAXED);
 	set_state(STARTING);
 	err = at_library_thread(&thread, start_and_drain, NULL);
 	if (err)
@@ -125,18 +133,43 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+static bool is_hopeless(unsigned int looks)
+{
+	const uint32_t tid = __atomic_load_n(&child.tid, __ATOMIC_RELAXED);
+
+	/*
+	 * A sandbox may have killed the thread, for instance because it opened a file. Ask this
+	 * first: at_thread_is_busy() opens a file, too.
+	 */
+	if (tid && at_sys_tkill(tid, 0) && errno == ESRCH)
+		return true;
+	return looks >= AT_PATIENCE &&
+	       (looks >= AT_PATIENCE_BUSY || (tid && !at_thread_is_busy(tid)));
+}
+
+/* Sleeps until the state changes, at most for the interval of looks. */
+static void look(void)
+{
+	const struct timespec interval = { .tv_nsec = AT_LOOK_NS };
+	const uint64_t end = now_ns() + AT_LOOK_NS;
+
+	/* A signal ends the sleep, too. */
+	do {
+		at_sys_futex(&child.state, FUTEX_WAIT_PRIVATE, STARTING, &interval);
+	} while (get_state() == STARTING && now_ns() < end);
+}
+
 bool at_child_trace_wait(void)
 {
-	const struct timespec look = { .tv_nsec = AT_LOOK_NS };
-	const uint64_t end = now_ns() + AT_START_MAX_NS;
+	unsigned int looks = 0;
 	uint32_t state;
 
 	while ((state = get_state()) == STARTING) {
-		if (now_ns() >= end)
+		if (is_hopeless(looks++))
 			__atomic_compare_exchange_n(&child.state, &state, LATE, false,
 						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		else
-			at_sys_futex(&child.state, FUTEX_WAIT_PRIVATE, STARTING, &look);
+			look();
 	}
 	return state != LATE;
 }

@@ -209,6 +209,12 @@ void at_backend_release(void);
  * the calling thread is the holder.
  */
 bool at_backend_wait(void);
+/*
+ * Does thread @tid of this process run, or wait for a CPU or a lock of the kernel? Otherwise the
+ * thread waits for an event from outside, which may never come, or it is stopped or has ended.
+ * Returns false also if /proc cannot be read. Async-signal-safe.
+ */
+bool at_thread_is_busy(uint32_t tid);
 /* The holder calls this after each step that may take long, so that other threads wait on. */
 void at_backend_step(void);
 /* Does a thread hold the lock now? */
