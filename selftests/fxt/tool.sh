@@ -33,6 +33,7 @@ value() { awk -v k="$1" '$1 == k { print $2 }' "$2"; }
 tool=$bin/tool
 "$bin/traces" server "$tmp/good.fxt" 500 > "$tmp/good" 2>/dev/null
 "$bin/traces" lossy "$tmp/lossy.fxt" 500 > "$tmp/lossy" 2>/dev/null
+"$bin/traces" rpc "$tmp/rpc.fxt" 20 > /dev/null 2>&1
 "$bin/traces" nested "$tmp/nested.fxt" > "$tmp/nested" 2>/dev/null
 "$bin/traces" load "$tmp/load.fxt" 5000 > /dev/null 2>&1
 "$bin/traces" evil "$tmp/evil.fxt" > /dev/null 2>&1
@@ -55,6 +56,8 @@ exits "no such operation is wrong" 1 "$tool" validate --cross-thread nothing "$t
 exits "losses leave ends open" 1 "$tool" validate "$tmp/lossy.fxt"
 says "and the remedy is told" "--allow-open"
 exits "which excuses them" 0 "$tool" validate --allow-open "$tmp/lossy.fxt"
+exits "rpc_trace_is_clean" 0 "$tool" validate --expect-async call=20 --expect-async handle=20 "$tmp/rpc.fxt"
+says "A11_rpc_has_20_flows" " 20 flows,"
 exits "nested durations are clean" 0 "$tool" validate "$tmp/nested.fxt"
 exits "load_trace_is_clean" 0 "$tool" validate --expect-async request=100 "$tmp/load.fxt"
 says "load_operation_has_50_events" " 5003 events of"
@@ -216,6 +219,8 @@ if [ "${bin##*/}" = plain ]; then
 		--slice handle --count 500 --counter depth --min-wakers 500
 	perfetto "and no fault in one with losses" "$tmp/lossy.fxt" --max-open 100 \
 		--slice "lost records"
+	perfetto "A13_perfetto_joins_flows_of_two_processes" "$tmp/rpc.fxt" --no-sched \
+		--flow-across 40 --async call --count 20 --async handle --count 20
 	perfetto "Perfetto finds all durations that begin together" "$tmp/nested.fxt" --no-sched --no-flow \
 		--slice work --count "$(value durations "$tmp/nested")"
 fi

@@ -4,6 +4,7 @@
  *
  *	traces server FILE REQUESTS	a server with requests, and its scheduling
  *	traces lossy FILE		the same with losses of all kinds
+ *	traces rpc FILE CALLS		calls of a client, and a server that answers them
  *	traces nested FILE		durations that begin together, cut anywhere
  *	traces evil FILE		ends without begins; names with control characters
  *	traces twice FILE		several arguments with one name
@@ -128,6 +129,51 @@ static void server(struct stream *s, int requests, bool lossy)
 	printf("requests %d\n", requests);
 }
 
+/* The id of an operation has the salt of its process above bit 44. */
+#define OPERATION(salt, n)	((uint64_t)(salt) << 44 | (n))
+
+static void put_part(struct words *b, unsigned int type, uint64_t at, const char *name,
+		     uint64_t id, uint64_t parent)
+{
+	put_event(b, &(struct event){ type, at, 1, TXT("rpc"), TXT(name), id, 1,
+				      { ARG_U64(TXT("parent"), parent) } });
+}
+
+/*
+ * The server handles each call in an operation that is a child of the client's. A flow begins in
+ * the client, has a step in the server and ends in the client.
+ */
+static void rpc(struct stream *s, int calls)
+{
+	struct words client = { 0 }, server = { 0 };
+
+	give_clock(s, ASYNCTRACE_MOMENT_START);
+	give_provider(s, 1, 4000, 77, "client");
+	give_provider(s, 2, 5000, 88, "server");
+	give_thread(s, 1, 1, 4000, 4000, "client");
+	give_thread(s, 2, 1, 5000, 5000, "server");
+	for (int i = 1; i <= calls; i++) {
+		const uint64_t t = s->ticks, call = OPERATION(77, i), handle = OPERATION(88, i);
+
+		put_part(&client, ASYNCTRACE_FXT_ASYNC_BEGIN, t, "call", call, 0);
+		put_part(&client, ASYNCTRACE_FXT_FLOW_BEGIN, t + 2000, "message", call, 0);
+		put_part(&client, ASYNCTRACE_FXT_DURATION, t + 1000, "send", t + 3000, 0);
+		put_part(&server, ASYNCTRACE_FXT_ASYNC_BEGIN, t + 10000, "handle", handle, call);
+		put_part(&server, ASYNCTRACE_FXT_FLOW_STEP, t + 12000, "message", call, 0);
+		put_part(&server, ASYNCTRACE_FXT_DURATION, t + 11000, "answer", t + 13000, 0);
+		put_part(&server, ASYNCTRACE_FXT_ASYNC_END, t + 14000, "handle", handle, 0);
+		put_part(&client, ASYNCTRACE_FXT_FLOW_END, t + 22000, "message", call, 0);
+		put_part(&client, ASYNCTRACE_FXT_DURATION, t + 21000, "receive", t + 23000, 0);
+		put_part(&client, ASYNCTRACE_FXT_ASYNC_END, t + 24000, "call", call, 0);
+		s->ticks += MS;
+		give_events(s, 2, 0, &server);
+		give_events(s, 1, 1, &client);
+	}
+	give_clock(s, ASYNCTRACE_MOMENT_STOP);
+	words_free(&client);
+	words_free(&server);
+}
+
 static void nest(struct words *b, uint64_t *t, uint64_t *count, int depth)
 {
 	uint64_t begin = *t;
@@ -234,13 +280,15 @@ int main(int argc, char **argv)
 	struct stream s;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: traces server|lossy|nested|evil|twice|big|load FILE [N]\n");
+		fprintf(stderr, "usage: traces server|lossy|rpc|nested|evil|twice|big|load FILE [N]\n");
 		return 2;
 	}
 	test_random_init();
 	open_file(&s, argv[2]);
 	if (!strcmp(argv[1], "server") || !strcmp(argv[1], "lossy"))
 		server(&s, argc > 3 ? atoi(argv[3]) : 1000, argv[1][0] == 'l');
+	else if (!strcmp(argv[1], "rpc") && argc > 3)
+		rpc(&s, atoi(argv[3]));
 	else if (!strcmp(argv[1], "nested"))
 		nested(&s);
 	else if (!strcmp(argv[1], "evil"))

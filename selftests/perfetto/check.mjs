@@ -13,6 +13,7 @@ const USAGE = `usage: check.mjs TRACE [option ...]
   --no-slice            the trace has no durations
   --max-open N          up to N durations and N async operations may lack their end (default 0)
   --min-requests N      at least N whole async operations
+  --flow-across N       exactly N arrows of flows lead from one process to another
   --min-wakers N        at least N wakeups by another thread, not from idle
   --async NAME          async operations of that name; --count N after it: exactly N
   --slice NAME          durations of that name; --count N after it: exactly N
@@ -25,6 +26,10 @@ class UsageError extends Error {}
 // of length 0 there.
 const ASYNC = "slice s join track t on s.track_id = t.id and t.type = 'legacy_async_global_slice'";
 const THREAD_SLICE = 'slice s join thread_track t on s.track_id = t.id join thread using (utid) left join process using (upid)';
+// The arrows of flows, with the duration and the thread at each end
+const ARROW = `flow join slice a on a.id = slice_out join slice b on b.id = slice_in
+	join thread_track ta on ta.id = a.track_id join thread tha on tha.utid = ta.utid
+	join thread_track tb on tb.id = b.track_id join thread thb on thb.utid = tb.utid`;
 const literal = (s) => `'${s.replaceAll("'", "''")}'`;
 
 // A check that nothing is wrong: its SQL selects the wrong rows.
@@ -57,6 +62,9 @@ function allChecks(o) {
 			 name in ('flow_end_without_start', 'flow_step_without_start')`),
 		o.slice && count('slice', 'there are durations', THREAD_SLICE, some),
 		o.flow && count('flow', 'there are flows', 'flow', some),
+		o.flowAcross !== undefined && count('flow-across',
+			`${o.flowAcross} arrows lead from one process to another`,
+			`${ARROW} where tha.upid != thb.upid`, (n) => n === o.flowAcross),
 		o.sched && count('sched', 'there are context switches', 'sched', some),
 		o.sched && count('thread-state', 'there are thread states', 'thread_state', some),
 
@@ -110,7 +118,8 @@ export function parseOptions(args) {
 	const o = { slice: true, flow: true, sched: true, maxOpen: 0,
 		async: [], slices: [], counter: [] };
 	const list = { '--async': o.async, '--slice': o.slices, '--counter': o.counter };
-	const number = { '--max-open': 'maxOpen', '--min-requests': 'minRequests', '--min-wakers': 'minWakers' };
+	const number = { '--max-open': 'maxOpen', '--min-requests': 'minRequests', '--min-wakers': 'minWakers',
+		'--flow-across': 'flowAcross' };
 	let last;
 
 	for (let i = 0; i < args.length; i++) {

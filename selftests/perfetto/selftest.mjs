@@ -47,7 +47,7 @@ const GOOD = {
 	timer: (f) => f.wakeup(0, 1960, 100, 0),
 	clientEnd: (f) => f.switch(1, 2000, 200, BLOCKED, 0),
 };
-const OPTIONS = '--min-wakers 1 --min-requests 1 --async request --count 1 --slice work --count 1 --counter queue';
+const OPTIONS = '--min-wakers 1 --min-requests 1 --async request --count 1 --slice work --count 1 --counter queue --flow-across 1';
 
 // The good trace without some records, with others instead, or with more
 function without(...names) {
@@ -83,11 +83,13 @@ const CASES = [
 	['a process argument that is no koid', build(also((f) => f.record(
 		0x8002n << 24n | 2n << 16n | 1n << 40n, 7,
 		[0x7a6c6c6977n, ...f.args({ process: 100 })]))), ['stats']],
-	['a flow without its begin', build(without('flowCall')), ['flow-start']],
-	['no durations', build(without(...DURATIONS, ...FLOWS)), ['slice', 'flow', 'slice-work']],
+	['a flow without its begin', build(without('flowCall')), ['flow-start', 'flow-across']],
+	['a flow whose ends have two ids', build(replace('flowAccept', (f) =>
+		f.event('flowEnd', MAIN, 1110, 'rpc', 10))), ['flow-start', 'flow-across']],
+	['no durations', build(without(...DURATIONS, ...FLOWS)), ['slice', 'flow', 'flow-across', 'slice-work']],
 	['no durations, none wanted', build(without(...DURATIONS, ...FLOWS)), [], '--no-slice --no-flow'],
-	['flows outside durations', build(without(...DURATIONS)), ['stats', 'slice', 'flow', 'slice-work']],
-	['no flows', build(without(...FLOWS)), ['flow']],
+	['flows outside durations', build(without(...DURATIONS)), ['stats', 'slice', 'flow', 'flow-across', 'slice-work']],
+	['no flows', build(without(...FLOWS)), ['flow', 'flow-across']],
 	['no flows, none wanted', build(without(...FLOWS)), [], '--no-flow'],
 	['no context switches', build(without(...SWITCHES)), ['sched', 'join']],
 	['no kernel part', build(without(...KERNEL)), ['sched', 'thread-state', 'join', 'wakers']],

@@ -42,6 +42,22 @@ done
 check "shares add up" [ "$(json '.running + .runnable + .blocked + .queued + .unknown | . > 0.99999 and . < 1.00001')" = true ]
 end
 
+# The client's operation is the parent of the server's.
+begin "A13_calls_and_their_answers_are_one_operation"
+"$TRACES" rpc rpc.fxt 20 >/dev/null 2>err
+check operations report --json rpc.fxt
+check "20 of each, complete" [ "$(jq -rs 'map("\(.type) \(.provider) \(.count) \(.incomplete)") |
+	join(", ")' <out)" = "rpc/call client 20 0, rpc/handle server 20 0" ]
+for n in 1 20; do
+	call=$((77 << 44 | n))
+	check "tree $n" report --json rpc.fxt tree $call
+	check "$n: both processes" [ "$(jq -rs 'map("\(.depth) \(.what | sub("^ +"; "")) \(.ns)") |
+		join(", ")' <out)" = "0 rpc/call 24000, 1 rpc/handle 4000" ]
+	check "related $n" report --json rpc.fxt related $call
+	check "$n: both threads" [ "$(jq -s 'map([.pid, .distance])' -c <out)" = "[[4000,0],[5000,0]]" ]
+done
+end
+
 begin "blame_and_critical_add_up_to_latency"
 check blame report --json hello.fxt blame
 check "sum of blame" [ "$(jq -s 'map(.ns) | add' <out)" = "$latency" ]
