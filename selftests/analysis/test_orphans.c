@@ -45,6 +45,21 @@ static void whole_trace_has_no_orphans(void **state)
 	expect(&t, "");
 }
 
+static void A8_any_number_of_instants_has_no_orphans(void **state)
+{
+	static const unsigned int instants[] = { 0, 1, 2, 300 };
+	struct trace t = { 0 };
+	uint64_t ns = 1;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		BEGINS(&t, ns++, 1, i + 1);
+		for (unsigned int k = 0; k < instants[i]; k++)
+			STEPS(&t, ns++, 1 + k % 2, i + 1);
+		ENDS(&t, ns++, 1, i + 1);
+	}
+	expect(&t, "");
+}
+
 static void end_without_begin_is_an_orphan(void **state)
 {
 	struct trace t = { 0 };
@@ -123,6 +138,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_trace_has_no_orphans),
+		cmocka_unit_test(A8_any_number_of_instants_has_no_orphans),
 		cmocka_unit_test(end_without_begin_is_an_orphan),
 		cmocka_unit_test(begin_without_end_is_an_orphan),
 		cmocka_unit_test(begin_of_an_open_id_is_an_orphan),

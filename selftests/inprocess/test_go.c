@@ -91,6 +91,31 @@ static void nothing_after_stop(void)
 	done("G3_G10_file_is_complete_when_stop_returns");
 }
 
+/* The library's thread writes to the file without a stop, and while the rings have room. */
+static void written_meanwhile(void)
+{
+	const struct at_trace_options large = { .size = sizeof(large), .ring_size = 8 << 20 };
+	const int fd = memory();
+	struct flown f;
+	uint64_t n = 0;
+	off_t before;
+
+	check(!at_trace_start(fd, &large));
+	before = size_of(fd);
+	while (size_of(fd) < before + (64 << 10) && n < 1000000) {
+		for (int i = 0; i < 1000; i++)
+			flown_write(0, n++);
+		usleep(1000);
+	}
+	check(size_of(fd) >= before + (64 << 10), "%lld bytes, then %lld after %llu events",
+	      (long long)before, (long long)size_of(fd), u(n));
+	flown_read(fd, &f);
+	check(f.events && !f.first[0], "%llu events while it runs", u(f.events));
+	check(!at_trace_stop(NULL) && flown_valid(fd));
+	close(fd);
+	done("G7_file_grows_while_the_trace_runs");
+}
+
 /* --- live threads ------------------------------------------------------------------------- */
 
 static pthread_barrier_t asleep;
@@ -544,6 +569,7 @@ static void subscribers(void)
 int main(void)
 {
 	nothing_after_stop();
+	written_meanwhile();
 	sleepers_are_named();
 	parallel();
 	edges_of_buffers();
