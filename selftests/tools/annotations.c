@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * annotations PROGRAM: the programs of Go's TestAnalyzeAnnotations, one that jumps, one with
- * collections of a runtime, and one with a region at two places. annotations.sh analyses their
+ * annotations PROGRAM: the programs of Go's TestAnalyzeAnnotations and TestFoo, one that jumps, one
+ * with collections of a runtime, and one with a region at two places. annotations.sh analyses their
  * traces. They print the ids of their operations.
  */
 #include <pthread.h>
@@ -25,48 +25,83 @@ static void print(const char *name, const struct at_operation *op)
 	printf("%s 0x%llx\n", name, (unsigned long long)op->id);
 }
 
-/* Works on the task in a thread that was created within a region. */
-static void *inherits(void *arg)
+static void *taskless(void *arg)
 {
-	TRACE_REGION("task", "region1");
-	TRACE_LOG("task", "0123456789abcdef");
-	work(100);
+	TRACE_REGION("task", "taskless.region");
+	TRACE_LOG("key0", "val0");
 	return arg;
 }
 
-static void *ends(void *arg)
+/* Works on task0, because its thread was created within region0. */
+static void *end_task0(void *arg)
 {
 	{
-		TRACE_OPERATION_SCOPE(task0.id, "task", "region2");
-		work(100);
+		TRACE_REGION("task", "task0.region1");
+		{
+			TRACE_REGION("task", "task0.region2");
+			TRACE_LOG("key2", "val2");
+			work(100);
+		}
+		TRACE_LOG("key1", "val1");
 	}
 	TRACE_OPERATION_END(&task0, "task", "task0");
 	return arg;
 }
 
-/*
- * Makes two tasks, of which one has regions on three threads, and a region that belongs to no
- * task.
- */
-static void annotations(void)
+/* Works on task0 in a region, and on task1 outside of regions. Task1 is a child of task0. */
+static void *make_tasks(void *arg)
 {
 	pthread_t th;
 
 	TRACE_OPERATION_BEGIN(&task0, "task", "task0");
 	{
-		TRACE_OPERATION_SCOPE(task0.id, "task", "region0");
-		at_thread_create(&th, NULL, inherits, NULL);
-		pthread_join(th, NULL);
+		TRACE_OPERATION_SCOPE(task0.id, "task", "task0.region0");
+		at_thread_create(&th, NULL, end_task0, NULL);
+		work(100);
 	}
-	pthread_create(&th, NULL, ends, NULL);
 	pthread_join(th, NULL);
-	{
-		TRACE_REGION("task", "taskless");
-		TRACE_OPERATION_BEGIN(&task1, "task", "task1");
-		TRACE_OPERATION_END(&task1, "task", "task1");
-	}
+	TRACE_OPERATION_BEGIN_CHILD(&task1, task0.id, "task", "task1");
+	/* A log without a scope: a thread that enters the task would show that as a region. */
+	TRACE_OPERATION_INSTANT(task1.id, "key3", "log", "message", TA_STRING("val3"));
+	TRACE_OPERATION_END(&task1, "task", "task1");
+	return arg;
+}
+
+/* Go's prog0. Threads run one after the other except for end_task0(), which runs within region0. */
+static void annotations(void)
+{
+	pthread_t th;
+
+	pthread_create(&th, NULL, taskless, NULL);
+	pthread_join(th, NULL);
+	pthread_create(&th, NULL, make_tasks, NULL);
+	pthread_join(th, NULL);
 	print("task0", &task0);
 	print("task1", &task1);
+}
+
+static void *log_later(void *arg)
+{
+	TRACE_OPERATION_SCOPE(task0.id, "task", "later");
+	TRACE_LOG("task", "log of another thread");
+	return arg;
+}
+
+/* Logs before and after the task's end, there also on another thread. */
+static void logs(void)
+{
+	pthread_t th;
+
+	TRACE_OPERATION_BEGIN(&task0, "task", "ohHappyDay");
+	{
+		TRACE_OPERATION_SCOPE(task0.id, "task", "scope");
+		TRACE_LOG("task", "log before task ends");
+		TRACE_OPERATION_END(&task0, "task", "ohHappyDay");
+		TRACE_LOG("task", "log after task ends");
+	}
+	pthread_create(&th, NULL, log_later, NULL);
+	pthread_join(th, NULL);
+	print("task0", &task0);
 }
 
 /* Makes a chain of tasks: each has the previous one as its parent, and regions of its own. */
@@ -203,7 +238,7 @@ int main(int argc, char **argv)
 	} programs[] = {
 		{ "annotations", annotations }, { "tree", tree }, { "collections", collections },
 		{ "jumps", jumps }, { "overlaps", overlaps },
-		{ "places", places },
+		{ "places", places }, { "logs", logs },
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)

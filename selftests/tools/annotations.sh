@@ -33,21 +33,39 @@ parts() {
 	all 'map("\(.depth) \(.kind) \(.what | sub("^ +"; ""))") | join(", ")'
 }
 
+# threads ID: print the number of threads that worked on the operation
+threads() {
+	report annotations.fxt related "$1" && all 'map(select(.distance == 0).tid) | unique | length'
+}
+
 begin "G46_G48_annotations_of_two_tasks"
 check record record annotations
 check operations report annotations.fxt
 check "both are complete" [ "$(all 'map("\(.type) \(.count) \(.incomplete)") | sort | join(", ")')" = \
 	"task/task0 1 0, task/task1 1 0" ]
+check "two threads worked on task0" [ "$(threads "$(id task0)")" = 2 ] || cat out
+check "one worked on task1" [ "$(threads "$(id task1)")" = 1 ] || cat out
 check regions report annotations.fxt regions
 check "of tasks and of none" [ "$(all 'map("\(.region) \(.count) \(.unfinished)") | sort | join(", ")')" = \
-	"operation/thread 1 0, task/region0 1 0, task/region1 1 0, task/region2 1 0, task/taskless 1 0" ] ||
+	"operation/thread 1 0, task/task0.region0 1 0, task/task0.region1 1 0, task/task0.region2 1 0, task/taskless.region 1 0" ] ||
 	cat out
 check tree report annotations.fxt tree "$(id task0)"
 check "the parts of task0" [ "$(parts)" = \
-	"0 operation task/task0, 1 region task/region0, 1 region operation/thread, 2 region task/region1, 1 log task: 0123456789abcdef, 1 region task/region2" ] ||
+	"0 operation task/task0, 1 region task/task0.region0, 1 region operation/thread, 2 region task/task0.region1, 3 region task/task0.region2, 1 log key2: val2, 1 log key1: val1, 1 operation task/task1, 2 log key3: val3" ] ||
 	parts
 check tree report annotations.fxt tree "$(id task1)"
-check "task1 has none" [ "$(parts)" = "0 operation task/task1" ] || parts
+check "task1 has no region" [ "$(parts)" = "0 operation task/task1, 1 log key3: val3" ] || parts
+check logs report annotations.fxt logs
+check "of tasks and of none" [ "$(all 'map("\(.category) \(.message) \(.id)") | sort | join(", ")')" = \
+	"key0 val0 , key1 val1 $(id task0), key2 val2 $(id task0), key3 val3 $(id task1)" ] || cat out
+end
+
+begin "G30_logs_after_the_end_are_in_the_tree"
+check record record logs
+check tree report logs.fxt tree "$(id task0)"
+check "all logs" [ "$(parts)" = \
+	"0 operation task/ohHappyDay, 1 region task/scope, 1 log task: log before task ends, 1 log task: log after task ends, 1 region task/later, 1 log task: log of another thread" ] ||
+	parts
 end
 
 begin "G20_G29_tree_of_nested_tasks"
@@ -89,6 +107,8 @@ check "those that overlap, by any thread" [ "$(jq -r .what <found | sed 's/^ *//
 	"memory/sweep memory/mark " ] || cat found
 check "within the operation" [ "$(all '.[0].ns as $ns |
 	map(select(.kind == "collection")) | all(.ns > 0 and .at_ns + .ns <= $ns)')" = true ]
+check "sorted and disjoint" [ "$(all 'map(select(.kind == "collection")) |
+	. as $c | [range(1; length)] | all($c[. - 1].at_ns + $c[. - 1].ns <= $c[.].at_ns)')" = true ]
 check "one until its end" [ "$(all '.[0].ns as $ns |
 	map(select(.kind == "collection"))[1] | .at_ns + .ns == $ns')" = true ]
 check "deltas add up" [ "$(all '(map(.delta_ns) | add) == .[-1].at_ns')" = true ]
