@@ -333,35 +333,67 @@ static void take_apart(const struct tape_options *o, struct tape *t)
 	tape_attach(t);
 }
 
+/* An event that must be in the trace, in this order; @of_task: it belongs to task0, not to none */
+struct wanted {
+	uint32_t type;
+	const char *name;
+	bool of_task;
+};
+
+static void check_wanted(const struct wanted *want, unsigned int n, uint64_t task)
+{
+	check(nr_kept == n, "%u", nr_kept);
+	for (unsigned int i = 0; i < nr_kept && i < n; i++) {
+		const struct kept *k = &kept[i];
+
+		check(kept_is(k, want[i].type, want[i].name), "%u: %s", i, k->name);
+		if (k->ev.type == ASYNCTRACE_FXT_ASYNC_BEGIN || k->ev.type == ASYNCTRACE_FXT_ASYNC_END)
+			check(k->ev.id == task, "%u: %llx", i, u(k->ev.id));
+		else if (k->ev.type != ASYNCTRACE_FXT_DURATION_END)
+			check(kept_number(k, "operation", 1) == (want[i].of_task ? task : 0), "%u", i);
+	}
+}
+
+static void *do_task0(void *op)
+{
+	struct at_operation *task = op;
+	struct at_entered outer, inner;
+
+	TRACE_OPERATION_ENTER(&outer, task->id, "task", "region0");
+	TRACE_REGION_BEGIN(&inner, "task", "region1");
+	TRACE_LOG("key0", "0123456789abcdef");
+	at_region_end(&inner);
+	at_operation_leave(&outer);
+	TRACE_OPERATION_END(task, "task", "task0");
+	return NULL;
+}
+
 static void user_task_region(void)
 {
 	static const struct tape_options o = {
 		.mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 1 << 20,
 	};
-	static const struct {
-		uint32_t type;
-		const char *name;
-	} want[] = {
-		{ ASYNCTRACE_FXT_ASYNC_BEGIN, "task0" }, { ASYNCTRACE_FXT_DURATION_BEGIN, "region0" },
-		{ ASYNCTRACE_FXT_DURATION_BEGIN, "region1" }, { ASYNCTRACE_FXT_INSTANT, "log" },
-		{ ASYNCTRACE_FXT_DURATION_END, "region1" }, { ASYNCTRACE_FXT_DURATION_END, "region0" },
-		{ ASYNCTRACE_FXT_ASYNC_END, "task0" },
-		{ ASYNCTRACE_FXT_DURATION_BEGIN, "post-existing region" },
+	static const struct wanted want[] = {
+		{ ASYNCTRACE_FXT_ASYNC_BEGIN, "task0", true },
+		{ ASYNCTRACE_FXT_DURATION_BEGIN, "region0", true },
+		{ ASYNCTRACE_FXT_DURATION_BEGIN, "region1", true },
+		{ ASYNCTRACE_FXT_INSTANT, "log", true },
+		{ ASYNCTRACE_FXT_DURATION_END, "region1", true },
+		{ ASYNCTRACE_FXT_DURATION_END, "region0", true },
+		{ ASYNCTRACE_FXT_ASYNC_END, "task0", true },
+		{ ASYNCTRACE_FXT_DURATION_BEGIN, "post-existing region", false },
 	};
-	struct at_entered before, after, outer, inner;
+	struct at_entered before, after;
 	struct at_operation op;
 	struct tape t;
+	pthread_t th;
 
 	take_apart(&o, &t);
 	TRACE_REGION_BEGIN(&before, "task", "pre-existing region");
 	tape_gate(&t, true);
 	TRACE_OPERATION_BEGIN(&op, "task", "task0");
-	TRACE_OPERATION_ENTER(&outer, op.id, "task", "region0");
-	TRACE_REGION_BEGIN(&inner, "task", "region1");
-	TRACE_LOG("task", "0123456789abcdef");
-	at_region_end(&inner);
-	at_operation_leave(&outer);
-	TRACE_OPERATION_END(&op, "task", "task0");
+	pthread_create(&th, NULL, do_task0, &op);
+	pthread_join(th, NULL);
 	at_region_end(&before);
 	TRACE_REGION_BEGIN(&after, "task", "post-existing region");
 	tape_end(&t, true);
@@ -369,10 +401,9 @@ static void user_task_region(void)
 	kept_sort();
 	tape_check(&t);
 	tape_free(&t);
-	check(nr_kept == sizeof(want) / sizeof(want[0]), "%u", nr_kept);
-	for (unsigned int i = 0; i < nr_kept && i < sizeof(want) / sizeof(want[0]); i++)
-		check(kept_is(&kept[i], want[i].type, want[i].name), "%u: %s", i, kept[i].name);
-	check(!strcmp(kept_text(&kept[3], "message"), "0123456789abcdef"));
+	check_wanted(want, sizeof(want) / sizeof(want[0]), op.id);
+	check(!strcmp(kept[3].category, "key0") &&
+	      !strcmp(kept_text(&kept[3], "message"), "0123456789abcdef"));
 	done("G43_G44_G50_user_task_region_is_exact");
 }
 
@@ -455,23 +486,73 @@ static void concurrent_writes(void)
 	done("G72_concurrent_writes_of_8_threads: %llu won", u(winners));
 }
 
-/* The bytes of a log's text are in the snapshot, because the file is not compressed. */
+/* Does @fd have a log with this category and message? */
+static bool has_log(int fd, const char *category, const char *message)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command),
+		 "build/asynctrace report --json /proc/%d/fd/%d logs 2> /dev/null | sed 's/.*,\"category/{\"category/' | grep -qx '{\"category\":\"%s\",\"message\":\"%s\"}'",
+		 getpid(), fd, category, message);
+	fflush(stdout);
+	return !system(command);
+}
+
 static void log_in_snapshot(void)
 {
-	static const char message[] = "message that must be in the snapshot";
 	int fd = memory();
-	char *file;
 
 	check(!at_flight_start(HOUR, 0));
-	TRACE_LOG("flight", message);
-	check(!at_flight_write(fd, NULL) && flown_valid(fd));
-	file = mmap(NULL, size_of(fd), PROT_READ, MAP_SHARED, fd, 0);
-	check(memmem(file, size_of(fd), message, sizeof(message) - 1));
-	munmap(file, size_of(fd));
+	TRACE_LOG("message", "hello");
+	check(!at_flight_write(fd, NULL) && flown_valid(fd) && has_log(fd, "message", "hello"));
+	check(!has_log(fd, "message", "hell") && !has_log(fd, "other", "hello"));
 	check(!at_flight_stop());
 	check(at_flight_write(fd, NULL) == -ESRCH && at_flight_stop() == -ESRCH);
 	close(fd);
 	done("G72_G74_log_is_in_the_snapshot");
+}
+
+/* Programs can see whether the recorder or a trace runs. Five recorders follow each other. */
+static void enabled(void)
+{
+	struct at_flight_result r = { .size = sizeof(r) };
+
+	for (int i = 0; i < 5; i++) {
+		int fd = memory();
+
+		check(!TRACE_ENABLED() && !TRACE_CATEGORY_ENABLED("flight"));
+		check(!at_flight_start(0, 0));
+		check(TRACE_ENABLED() && TRACE_CATEGORY_ENABLED("flight"));
+		check(!at_flight_write(fd, &r) && r.bytes >= 16 && r.bytes == (uint64_t)size_of(fd));
+		check(flown_valid(fd));
+		check(!at_flight_stop());
+		check(!TRACE_ENABLED() && !TRACE_CATEGORY_ENABLED("flight"));
+		close(fd);
+	}
+	done("G6_program_sees_whether_the_recorder_runs");
+}
+
+/* The trace has all events. The recorder has few bytes, and so the latest events only. */
+static void small_recorder(void)
+{
+	const int trace = memory(), recorder = memory();
+	struct flown f;
+
+	check(!at_trace_start(trace, &roomy));
+	check(!at_flight_start(0, 16));
+	for (int i = 0; i < 10000; i++)
+		flown_write(0, i);
+	check(!at_flight_write(recorder, NULL));
+	check(!at_flight_stop());
+	check(!at_trace_stop(NULL));
+	check(flown_valid(trace) && flown_valid(recorder));
+	check(size_of(recorder) > 0 && size_of(trace) > size_of(recorder), "%lld, %lld bytes",
+	      (long long)size_of(trace), (long long)size_of(recorder));
+	flown_read(trace, &f);
+	check(f.events == 10000 && flown_whole(&f, 0));
+	close(trace);
+	close(recorder);
+	done("G71_trace_is_longer_than_a_small_recorder");
 }
 
 /* --- trace and flight recorder in all orders -------------------------------------------------- */
@@ -577,6 +658,8 @@ int main(void)
 	late_log();
 	concurrent_writes();
 	log_in_snapshot();
+	enabled();
+	small_recorder();
 	subscribers();
 	return finish();
 }

@@ -424,6 +424,7 @@ static void categories(void)
 	check(evaluated == 1);
 	end();
 	check(ngot == 1 && !strcmp(got_name[0], "else"));
+	check(!TRACE_ENABLED() && !TRACE_CATEGORY_ENABLED("one") && !TRACE_CATEGORY_ENABLED(""));
 	o.categories = NULL;
 	begin(&o);
 	check(TRACE_CATEGORY_ENABLED("anything") && !TRACE_CATEGORY_ENABLED(""));
