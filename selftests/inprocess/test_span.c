@@ -126,6 +126,117 @@ static void entered_many_times(void)
 	done("G27_operation_is_entered_many_times");
 }
 
+/* An event that must be in the trace, in this order; @operation: its id, or 0 for no matter which */
+struct wanted {
+	uint32_t type;
+	const char *name;
+	uint64_t operation;
+};
+
+static void check_wanted(const struct wanted *want, unsigned int n)
+{
+	check(nr_kept == n, "%u of %u", nr_kept, n);
+	for (unsigned int i = 0; i < nr_kept && i < n; i++) {
+		const bool async = kept[i].ev.type == ASYNCTRACE_FXT_ASYNC_BEGIN ||
+				   kept[i].ev.type == ASYNCTRACE_FXT_ASYNC_END;
+		const uint64_t id = async ? kept[i].ev.id : kept_number(&kept[i], "operation", 0);
+
+		check(kept_is(&kept[i], want[i].type, want[i].name), "%u: %s", i, kept[i].name);
+		check(!want[i].operation || id == want[i].operation, "%u: %llx", i, u(id));
+	}
+}
+
+static void poll_times(struct at_operation *op, int times)
+{
+	for (int i = 0; i < times; i++) {
+		TRACE_OPERATION_SCOPE(op->id, "span", "poll");
+	}
+}
+
+static void polls(void)
+{
+	static const int times[] = { 1, 2, 10 };
+	struct at_operation op;
+
+	for (int i = 0; i < 3; i++) {
+		begin(ASYNCTRACE_MODE_ONESHOT, 1 << 20, NULL);
+		TRACE_OPERATION_BEGIN(&op, "span", "task");
+		poll_times(&op, times[i]);
+		TRACE_OPERATION_END(&op, "span", "task");
+		end();
+		check(kept_count(BEGIN, "poll") == (unsigned int)times[i] &&
+		      kept_count(END, "poll") == (unsigned int)times[i]);
+		check(nr_kept == 2u + 2 * times[i]);
+	}
+	done("G27_task_is_polled_1_2_and_10_times");
+}
+
+/* The error is a log within the last poll, before the scope and the operation end. */
+static void async_fn(void)
+{
+	struct at_operation op;
+
+	begin(ASYNCTRACE_MODE_ONESHOT, 1 << 20, NULL);
+	TRACE_OPERATION_BEGIN(&op, "span", "async_fn");
+	{
+		TRACE_OPERATION_SCOPE(op.id, "span", "poll");
+		TRACE_LOG("span", "awaiting");
+	}
+	poll_times(&op, 1);
+	{
+		TRACE_OPERATION_SCOPE(op.id, "span", "poll");
+		TRACE_LOG("error", "out of range");
+	}
+	TRACE_OPERATION_END(&op, "span", "async_fn");
+	end();
+	check_wanted((const struct wanted[]) {
+		{ ASYNCTRACE_FXT_ASYNC_BEGIN, "async_fn", op.id },
+		{ BEGIN, "poll", op.id }, { ASYNCTRACE_FXT_INSTANT, "log", op.id }, { END, "poll", 0 },
+		{ BEGIN, "poll", op.id }, { END, "poll", 0 },
+		{ BEGIN, "poll", op.id }, { ASYNCTRACE_FXT_INSTANT, "log", op.id }, { END, "poll", 0 },
+		{ ASYNCTRACE_FXT_ASYNC_END, "async_fn", op.id },
+	}, 10);
+	check(!strcmp(kept_text(&kept[2], "message"), "awaiting"));
+	check(!strcmp(kept[7].category, "error") &&
+	      !strcmp(kept_text(&kept[7], "message"), "out of range"));
+	done("operation_is_entered_for_polls_only");
+}
+
+static void async_fn_nested(void)
+{
+	struct at_operation outer, inner;
+
+	begin(ASYNCTRACE_MODE_ONESHOT, 1 << 20, NULL);
+	TRACE_OPERATION_BEGIN(&outer, "span", "outer");
+	{
+		TRACE_OPERATION_SCOPE(outer.id, "span", "poll outer");
+		TRACE_OPERATION_BEGIN(&inner, "span", "inner");
+		{
+			TRACE_OPERATION_SCOPE(inner.id, "span", "poll");
+			TRACE_LOG("span", "nested");
+		}
+		poll_times(&inner, 1);
+		TRACE_OPERATION_END(&inner, "span", "inner");
+	}
+	TRACE_LOG("span", "outside");
+	poll_times(&outer, 1);
+	TRACE_OPERATION_END(&outer, "span", "outer");
+	end();
+	check_wanted((const struct wanted[]) {
+		{ ASYNCTRACE_FXT_ASYNC_BEGIN, "outer", outer.id }, { BEGIN, "poll outer", outer.id },
+		{ ASYNCTRACE_FXT_ASYNC_BEGIN, "inner", inner.id }, { BEGIN, "poll", inner.id },
+		{ ASYNCTRACE_FXT_INSTANT, "log", inner.id }, { END, "poll", 0 },
+		{ BEGIN, "poll", inner.id }, { END, "poll", 0 },
+		{ ASYNCTRACE_FXT_ASYNC_END, "inner", inner.id }, { END, "poll outer", 0 },
+		{ ASYNCTRACE_FXT_INSTANT, "log", 0 },
+		{ BEGIN, "poll", outer.id }, { END, "poll", 0 },
+		{ ASYNCTRACE_FXT_ASYNC_END, "outer", outer.id },
+	}, 14);
+	check(inner.parent == outer.id && kept_number(&kept[2], "parent", 0) == outer.id);
+	check(kept_number(&kept[10], "operation", 1) == 0, "the log outside belongs to none");
+	done("operation_is_entered_within_its_parent");
+}
+
 /* The work of a child counts for the child: the parent is resumed afterwards. */
 static void child_polls(void)
 {
@@ -156,7 +267,8 @@ static void child_polls(void)
 static void follows_from(void)
 {
 	struct at_operation op, causes[5];
-	unsigned int found = 0;
+	struct at_entered e;
+	unsigned int found = 0, at = 0;
 
 	begin(ASYNCTRACE_MODE_ONESHOT, 1 << 20, NULL);
 	for (int i = 0; i < 5; i++)
@@ -169,13 +281,26 @@ static void follows_from(void)
 	/* A cause may have ended, and a cause may follow from its effect. */
 	TRACE_OPERATION_FOLLOWS(causes[0].id, "span", op.id);
 	end();
-	for (unsigned int i = 0; i < nr_kept; i++)
-		for (int k = 0; k < 5; k++)
-			found += kept_is(&kept[i], ASYNCTRACE_FXT_INSTANT, "follows from") &&
-				 kept_number(&kept[i], "cause", 0) == causes[k].id &&
-				 kept_number(&kept[i], "operation", 0) == op.id;
+	for (unsigned int i = 0; i < nr_kept && found < 5; i++)
+		if (kept_is(&kept[i], ASYNCTRACE_FXT_INSTANT, "follows from")) {
+			check(kept_number(&kept[i], "cause", 0) == causes[found].id &&
+			      kept_number(&kept[i], "operation", 0) == op.id, "%u", found);
+			found++;
+		}
 	check(found == 5 && kept_count(ASYNCTRACE_FXT_INSTANT, "follows from") == 6, "%u", found);
 	check(!op.parent);
+
+	begin(ASYNCTRACE_MODE_ONESHOT, 1 << 20, NULL);
+	TRACE_OPERATION_BEGIN(&causes[0], "span", "cause");
+	TRACE_OPERATION_ENTER(&e, causes[0].id, "span", "scope");
+	TRACE_OPERATION_BEGIN(&op, "span", "effect");
+	TRACE_OPERATION_FOLLOWS(op.id, "span", at_operation_current());
+	at_operation_leave(&e);
+	end();
+	while (at < nr_kept && !kept_is(&kept[at], ASYNCTRACE_FXT_INSTANT, "follows from"))
+		at++;
+	check(at == 3 && kept_number(&kept[at], "cause", 0) == causes[0].id &&
+	      kept_number(&kept[at], "operation", 0) == op.id && op.parent == causes[0].id);
 	done("operation_follows_from_many_others");
 }
 
@@ -308,6 +433,42 @@ static void missed_sites(void)
 	done("P33_site_reached_while_off_is_not_missed: %ld", rounds);
 }
 
+/* Returns the site's state under the current gate: known, or learnt if *@learnt becomes true. */
+static uint64_t look(struct at_site_ *site, bool *learnt)
+{
+	const uint32_t gate = at_gate_load_();
+
+	*learnt = !at_site_known_(site, gate);
+	return at_site_test_(site, gate) >> 32;
+}
+
+/*
+ * A site learns once whether its category is recorded. A second site learns by itself, although it
+ * has the same texts. A start makes each learn anew, and without a gate no site is looked at.
+ */
+static void sites_learn_once(void)
+{
+	struct at_site_ *const on = &sites[0], *const again = &sites[1], *const off = &sites[2];
+	bool learnt;
+
+	new_sites();
+	off->category = "other";
+	for (int run = 0; run < 2; run++) {
+		check(!at_gate_load_());
+		begin(ASYNCTRACE_MODE_ONESHOT, 64 << 10, "new");
+		check(look(on, &learnt) == TRACE_SITE_ON_ && learnt);
+		check(look(off, &learnt) == TRACE_SITE_OFF_ && learnt);
+		for (int i = 0; i < 3; i++) {
+			check(look(on, &learnt) == TRACE_SITE_ON_ && !learnt);
+			check(look(off, &learnt) == TRACE_SITE_OFF_ && !learnt);
+		}
+		check(look(again, &learnt) == TRACE_SITE_ON_ && learnt);
+		check(look(again, &learnt) == TRACE_SITE_ON_ && !learnt);
+		end();
+	}
+	done("P33_each_site_learns_its_category_once");
+}
+
 /* --- Fuchsia's engine ------------------------------------------------------------------------ */
 
 static void in_file(uint64_t n, const char *text)
@@ -377,6 +538,79 @@ static void shutdown_when_full(void)
 	done("P40_P43_full_ring_stops_and_counts_its_drops");
 }
 
+/* A streaming ring that becomes full right before the stop, when no reader has freed any of it */
+static void shutdown_when_streaming_is_full(void)
+{
+	pin(nth_cpu(0));
+	begin(ASYNCTRACE_MODE_STREAMING, 16384, NULL);
+	for (uint64_t n = 1; n <= 5000; n++)
+		in_file(n, "eleven char");
+	end();
+	check(nr_kept && tape.result.dropped && nr_kept + tape.result.dropped == 5000);
+	check(kept[0].ev.id == 1 && kept[nr_kept - 1].ev.id == nr_kept);
+	done("P42_P43_full_streaming_ring_stops");
+}
+
+static uint64_t heads[16];
+static uint32_t slots[16];
+static unsigned int nr_heads;
+
+static void take_head(const struct tape_event *ev, void *unused)
+{
+	(void)unused;
+	if (nr_heads < 16) {
+		heads[nr_heads] = ev->raw[0];
+		slots[nr_heads++] = ev->slot;
+	}
+}
+
+static unsigned int name_of(unsigned int i)
+{
+	return heads[i] >> 48;
+}
+
+static void *write_strings(void *arg)
+{
+	TRACE_INSTANT("engine", "string1", TRACE_SCOPE_THREAD);
+	TRACE_INSTANT("engine", "string2", TRACE_SCOPE_THREAD);
+	TRACE_INSTANT("engine", "string3", TRACE_SCOPE_THREAD);
+	TRACE_INSTANT("engine", "string1", TRACE_SCOPE_THREAD);
+	return arg;
+}
+
+/*
+ * Each text has one index, and each thread one slot. Fuchsia has a table of texts for each thread.
+ * Here the threads of a process share one.
+ */
+static void names_and_threads(void)
+{
+	const struct tape_options o = { .mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 1 << 20 };
+	pthread_t th;
+
+	pin(nth_cpu(0));
+	tape_new(&tape, &o, take_head, NULL);
+	tape_attach(&tape);
+	tape_gate(&tape, true);
+	write_strings(NULL);
+	TRACE_INSTANT("engine", "", TRACE_SCOPE_THREAD);
+	pthread_create(&th, NULL, write_strings, NULL);
+	pthread_join(th, NULL);
+	tape_end(&tape, true);
+	tape_check(&tape);
+	tape_free(&tape);
+	check(nr_heads == 9, "%u", nr_heads);
+	for (unsigned int i = 0; i < 3; i++)
+		check(name_of(i) && !(name_of(i) & ASYNCTRACE_FXT_INLINE) &&
+		      name_of(i) == name_of(5 + i), "%x, %x", name_of(i), name_of(5 + i));
+	check(name_of(0) != name_of(1) && name_of(0) != name_of(2) && name_of(1) != name_of(2));
+	check(name_of(3) == name_of(0) && name_of(8) == name_of(0));
+	check(!name_of(4), "the empty text has no index");
+	for (unsigned int i = 1; i < 9; i++)
+		check(slots[i] == (i < 5 ? slots[0] : slots[5]));
+	check(slots[0] != slots[5] && slots[0] && slots[5]);
+	done("A22_texts_have_one_index_threads_one_slot");
+}
+
 /* The largest blob is recorded. A blob that is one word larger is dropped. */
 static void maximum_record(void)
 {
@@ -397,13 +631,19 @@ int main(void)
 {
 	no_subscriber();
 	entered_many_times();
+	polls();
+	async_fn();
+	async_fn_nested();
 	child_polls();
 	follows_from();
 	levels_change();
 	missed_sites();
+	sites_learn_once();
 	circular_mode();
 	streaming_mode();
 	shutdown_when_full();
+	shutdown_when_streaming_is_full();
+	names_and_threads();
 	maximum_record();
 	return finish();
 }

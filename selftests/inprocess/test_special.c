@@ -58,7 +58,7 @@ static void end(void)
 
 static void A18_blobs(void)
 {
-	static const size_t sizes[] = { 0, 1, 7, 8, 9, 4096, 31999, 32000 };
+	static const size_t sizes[] = { 0, 1, 7, 8, 9, 256, 260, 4096, 31999, 32000 };
 	/* The blob ends where the mapped memory ends: reading one more byte would fault. */
 	const size_t page = sysconf(_SC_PAGESIZE);
 	char *map = mmap(NULL, 9 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -67,7 +67,7 @@ static void A18_blobs(void)
 
 	mprotect(edge, page, PROT_NONE);
 	for (size_t i = 0; i < 8 * page; i++)
-		map[i] = i % 251;
+		map[i] = i % 257;	/* all values of a byte */
 	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		const size_t size = sizes[i], words = (size + 7) / 8;
 		char *blob = edge - size;
