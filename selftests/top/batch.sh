@@ -3,10 +3,10 @@
 #
 # asynctrace top --batch: text and JSON, of files and pipes
 #
-# usage: batch.sh ASYNCTRACE FEEDER TRACES HELLO
+# usage: batch.sh ASYNCTRACE FEEDER TRACES EXAMPLES
 set -u
 
-AT=$1 FEEDER=$2 TRACES=$3 HELLO=$4
+AT=$1 FEEDER=$2 TRACES=$3 EXAMPLES=$4
 . "${0%/*}/lib.sh"
 scratch
 trap 'rm -rf "$work"' EXIT
@@ -42,9 +42,19 @@ for kind in "server 1000" "lossy"; do
 	check "$1: once" [ "$(wc -l <out)" = 1 ]
 	check "$1: the end" [ "$(json .ended)" = true ]
 done
-ASYNCTRACE_OUT=hello.fxt "$HELLO" 2>err
+ASYNCTRACE_OUT=hello.fxt "$EXAMPLES/hello" 2>err
 check "hello" same_as_report hello.fxt
 check "hello, compressed" eval 'gzip -k hello.fxt && same_as_report hello.fxt.gz'
+end
+
+# An entered operation is worked on exactly in its scopes, also by threads of a pool.
+begin "entered_operations_have_the_numbers_of_report"
+for program in pool coffee; do
+	check "$program runs" eval 'ASYNCTRACE_OUT=$program.fxt "$EXAMPLES/$program" >said 2>err'
+	check "$program" same_as_report $program.fxt
+	check "$program: some" [ -s want ]
+	check "$program: percentiles" percentiles_fit
+done
 end
 
 begin "losses_are_those_of_the_trace"
@@ -124,7 +134,7 @@ begin "program_tracing_itself_into_a_pipe_is_shown"
 rm -f trace
 mkfifo trace
 "$AT" top --batch --json trace >out 2>err & top=$!
-ASYNCTRACE_OUT=trace "$HELLO" 2>hello-err
+ASYNCTRACE_OUT=trace "$EXAMPLES/hello" 2>hello-err
 wait $top
 check "status" [ $? = 0 ]
 check "its operation" last '.types | length == 1 and .[0].type == "hello/request" and .[0].count == 1'
