@@ -414,6 +414,23 @@ static void g44_open_regions_last_to_the_end(void **state)
 	expect_text(&t, "inner 0: 30-100 self 70 depth 1 open; outer 0: 10-100 self 20 depth 0 open; ");
 }
 
+static void g44_open_region_lasts_to_its_threads_end(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	region(&t, 10, 1, "unended", 0);
+	region(&t, 20, 2, "longer", 0);
+	put_switch(&t, 30, 0, 1, 0, EXITS);
+	/* Another thread with the same number is not within the region. */
+	put_switch(&t, 40, 0, 0, 1, 0);
+	region(&t, 50, 1, "another", 0);
+	region_ends(&t, 60, 1, "another");
+	put_clock(&t, 100);
+	expect_text(&t, "unended 0: 10-30 self 20 depth 0 open; another 0: 50-60 self 10 depth 0; "
+		    "longer 0: 20-100 self 80 depth 0 open; ");
+}
+
 static void g50_moments_of_operations_have_rows(void **state)
 {
 	struct trace t = { 0 };
@@ -472,6 +489,7 @@ int main(void)
 		cmocka_unit_test(newest_open_part_is_told),
 		cmocka_unit_test(g83_self_time_leaves_out_inner_regions),
 		cmocka_unit_test(g44_open_regions_last_to_the_end),
+		cmocka_unit_test(g44_open_region_lasts_to_its_threads_end),
 		cmocka_unit_test(g50_moments_of_operations_have_rows),
 	};
 

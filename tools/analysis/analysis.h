@@ -272,7 +272,8 @@ struct analysis_region {
 	uint64_t operation;	/* id; 0: none */
 	const char *category, *name;
 	const char *place;	/* in the source, "file.c:12"; "" if the trace names none */
-	uint64_t from, to;	/* .to: the end of the trace if the scope did not end */
+	/* .to of a scope that did not end: the end of its thread, or of the trace */
+	uint64_t from, to;
 	uint64_t self_ns;	/* the part of this time outside of scopes within this one */
 	bool complete;
 	unsigned int depth;	/* scopes of the same operation around it */

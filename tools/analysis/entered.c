@@ -256,24 +256,31 @@ static int region_ended(struct analysis *a, struct thread *t, const struct durat
 	return hand_out_region(a, t, i, ns, true);
 }
 
-int entered_finish(struct analysis *a)
+/* Hands out the open scopes of @t, which last until @ns. */
+static int regions_open(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	int err = 0;
 
 	if (!a->sink.region)
 		return 0;
+	/* Hand out the innermost scope first, because its time is within the others. */
+	for (size_t i = t->depth; i-- && !err;) {
+		const struct duration *d = &t->stack[i];
+
+		if (!d->scope || d->end != STILL_OPEN)
+			continue;
+		count_within(t, i, ns > d->begin ? ns - d->begin : 0);
+		err = hand_out_region(a, t, i, ns, false);
+	}
+	return err;
+}
+
+int entered_finish(struct analysis *a)
+{
+	int err = 0;
+
 	fxt_each(&a->threads, e) {
-		struct thread *t = (struct thread *)(uintptr_t)e->a;
-
-		/* Hand out the innermost scope first, because its time is within the others. */
-		for (size_t i = t->depth; i-- && !err;) {
-			const struct duration *d = &t->stack[i];
-
-			if (!d->scope || d->end != STILL_OPEN)
-				continue;
-			count_within(t, i, a->totals.end > d->begin ? a->totals.end - d->begin : 0);
-			err = hand_out_region(a, t, i, a->totals.end, false);
-		}
+		err = regions_open(a, (struct thread *)(uintptr_t)e->a, a->totals.end);
 		if (err)
 			break;
 	}
@@ -321,8 +328,14 @@ int entered_exit(struct analysis *a, const struct item *it)
 	struct thread *t = is_real(it->id) ? thread_of(a, it->id) : NULL;
 	int err;
 
-	if (!t || !t->known)
+	if (!t)
 		return 0;
+	err = regions_open(a, t, it->ns);
+	/* A later thread with this number is not within these scopes. */
+	for (size_t i = 0; i < t->depth; i++)
+		t->stack[i].scope = false;
+	if (err || !t->known)
+		return err;
 	err = note_turnover(a, t);
 	leave(a, t, it->ns);
 	t->known = false;
