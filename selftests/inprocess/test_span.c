@@ -126,7 +126,7 @@ static void entered_many_times(void)
 	done("G27_operation_is_entered_many_times");
 }
 
-/* An event that must be in the trace, in this order; @operation: its id, or 0 for no matter which */
+/* An event that must be in the trace, in this order; @operation: its operation's id; 0: any */
 struct wanted {
 	uint32_t type;
 	const char *name;

@@ -108,7 +108,8 @@ check "those that overlap, by any thread" [ "$(jq -r .what <found | sed 's/^ *//
 check "within the operation" [ "$(all '.[0].ns as $ns |
 	map(select(.kind == "collection")) | all(.ns > 0 and .at_ns + .ns <= $ns)')" = true ]
 check "sorted and disjoint" [ "$(all 'map(select(.kind == "collection")) |
-	. as $c | [range(1; length)] | all($c[. - 1].at_ns + $c[. - 1].ns <= $c[.].at_ns)')" = true ]
+	. as $c | [range(1; length)] |
+	all($c[. - 1].at_ns + $c[. - 1].ns <= $c[.].at_ns)')" = true ]
 check "one until its end" [ "$(all '.[0].ns as $ns |
 	map(select(.kind == "collection"))[1] | .at_ns + .ns == $ns')" = true ]
 check "deltas add up" [ "$(all '(map(.delta_ns) | add) == .[-1].at_ns')" = true ]

@@ -13,7 +13,7 @@ here=$(cd "${0%/*}" && pwd)
 . "$here/lib.sh"
 scratch
 
-begin "A13_recorded_call_and_answer_are_one_operation"
+begin "A13_recorded_call_and_answer_are_joined"
 check record status 0 "$AT" record -o rpc.fxt -b 1M -s off -- "$RPC" 20
 cp out said
 check validate valid rpc.fxt
