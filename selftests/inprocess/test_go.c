@@ -347,10 +347,12 @@ static void check_wanted(const struct wanted *want, unsigned int n, uint64_t tas
 		const struct kept *k = &kept[i];
 
 		check(kept_is(k, want[i].type, want[i].name), "%u: %s", i, k->name);
-		if (k->ev.type == ASYNCTRACE_FXT_ASYNC_BEGIN || k->ev.type == ASYNCTRACE_FXT_ASYNC_END)
+		if (k->ev.type == ASYNCTRACE_FXT_ASYNC_BEGIN ||
+		    k->ev.type == ASYNCTRACE_FXT_ASYNC_END)
 			check(k->ev.id == task, "%u: %llx", i, u(k->ev.id));
 		else if (k->ev.type != ASYNCTRACE_FXT_DURATION_END)
-			check(kept_number(k, "operation", 1) == (want[i].of_task ? task : 0), "%u", i);
+			check(kept_number(k, "operation", 1) == (want[i].of_task ? task : 0),
+			      "%u", i);
 	}
 }
 
@@ -523,7 +525,8 @@ static void enabled(void)
 		check(!TRACE_ENABLED() && !TRACE_CATEGORY_ENABLED("flight"));
 		check(!at_flight_start(0, 0));
 		check(TRACE_ENABLED() && TRACE_CATEGORY_ENABLED("flight"));
-		check(!at_flight_write(fd, &r) && r.bytes >= 16 && r.bytes == (uint64_t)size_of(fd));
+		check(!at_flight_write(fd, &r) && r.bytes >= 16 &&
+		      r.bytes == (uint64_t)size_of(fd));
 		check(flown_valid(fd));
 		check(!at_flight_stop());
 		check(!TRACE_ENABLED() && !TRACE_CATEGORY_ENABLED("flight"));
