@@ -88,10 +88,50 @@ static void remembered_ends_change_no_answer(void **state)
 		one_round();
 }
 
+/* Thread 1 works on operation 1 all the time, and on another one for half of each 100 ns. */
+static void put_nested_works(struct trace *t, uint64_t nr)
+{
+	put_event(t, ASYNCTRACE_FXT_DURATION_BEGIN, 1, 1, "outer", 0);
+	BEGINS(t, 2, 1, 1);
+	for (uint64_t i = 1; i <= nr; i++) {
+		put_duration(t, 100 * i, 100 * i + 50, 1, "work");
+		BEGINS(t, 100 * i + 10, 1, 1 + i);
+		ENDS(t, 100 * i + 40, 1, 1 + i);
+	}
+}
+
+/* If each search went through all works before it, the last ones would reach LOOK_BACK. */
+static void search_skips_many_ended_works(void **state)
+{
+	const uint64_t nr = 5000;
+	struct analysis_options opts = { 0 };
+	struct analysis_sink sink = { 0 };
+	struct analysis *a = analysis_new(&opts, &sink);
+	struct thread *thread;
+	struct trace t = { 0 };
+
+	assert_non_null(a);
+	put_nested_works(&t, nr);
+	for (size_t i = 0; i < t.nr; i++)
+		assert_int_equal(analysis_record(a, &t.of[i]), 0);
+	assert_int_equal(analysis_settle(a, UINT64_MAX), 0);
+	thread = thread_of(a, 1);
+	assert_non_null(thread);
+	for (uint64_t i = 1; i <= nr; i++) {
+		const struct work *w = work_at(thread, 100 * i + 80);
+
+		assert_non_null(w);
+		assert_int_equal(w->op->out.id, 1);
+	}
+	analysis_free(a);
+	trace_free(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(remembered_ends_change_no_answer),
+		cmocka_unit_test(search_skips_many_ended_works),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

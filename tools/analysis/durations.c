@@ -10,7 +10,7 @@
 #include "engine.h"
 #include "entered.h"
 
-/* Limit of the works that work_at() examines */
+/* Limit of the works that one call of work_at() examines */
 #define LOOK_BACK	1024
 /* Lists of works longer than this get an index. */
 #define SEARCH_MAX	64
@@ -63,39 +63,47 @@ size_t works_after(const struct works *w, uint64_t ns)
 	return low;
 }
 
+/*
+ * Notes that the work at @at and the @nr works before it ended before @ns. The end of a work never
+ * becomes later, so searches for later times can skip these works.
+ */
+static void note_ended(struct thread *t, size_t at, size_t nr, uint64_t ns)
+{
+	struct work *w = t->works.of[at];
+
+	if (w->ended_before && w->ended_before <= ns && w->skip >= nr)
+		return;
+	w->skip = nr;
+	w->ended_before = ns;
+	if (t->marked <= at)
+		t->marked = at + 1;
+}
+
 struct work *work_at(struct thread *t, uint64_t ns)
 {
 	const size_t after = works_after(&t->works, ns - 1);
-	const size_t least = ns > t->ended_by && t->ended > t->works.first ?
-			     t->ended : t->works.first;
 	struct work *found = NULL;
-	size_t i = after;
+	size_t i = after, examined = 0;
 
 	/* Works are in order of their begin, so the first hit is the latest begin. */
-	while (i > least) {
-		struct work *w;
+	while (i > t->works.first && examined++ < LOOK_BACK) {
+		struct work *w = t->works.of[--i];
 
-		if (after - i == LOOK_BACK)
-			return found;
-		w = t->works.of[--i];
-		if (work_end(w) < ns)
+		if (work_end(w) < ns) {
+			if (w->ended_before && w->ended_before <= ns)
+				i -= w->skip;
 			continue;
+		}
+		if (!found && i + 1 < after)
+			note_ended(t, after - 1, after - i - 2, ns);
 		/* An operation that the thread entered has priority over a duration. */
 		if (w->entered || !t->changed)
 			return w;
 		found = found ? found : w;
 	}
-	if (found)
-		return found;
-	/*
-	 * The end of a work never becomes later. So searches for later times can skip all works
-	 * before @after.
-	 */
-	if (after >= t->ended) {
-		t->ended = after;
-		t->ended_by = ns - 1;
-	}
-	return NULL;
+	if (!found && i < after)
+		note_ended(t, after - 1, after - i - 1, ns);
+	return found;
 }
 
 struct work *work_of_waker(struct thread *waker, uint64_t ns)
@@ -298,8 +306,9 @@ int works_insert(struct analysis *a, struct thread *t, struct work *work)
 		return err;
 	memmove(w->of + at + 1, w->of + at, (w->nr - 1 - at) * sizeof(*w->of));
 	w->of[at] = work;
-	if (t->ended > at)
-		t->ended = at;
+	/* Works after this one may have been noted to skip its place. */
+	while (t->marked > at)
+		w->of[t->marked--]->ended_before = 0;
 	a->history++;
 	return 0;
 }

@@ -207,6 +207,9 @@ struct work {
 	uint64_t made;		/* time of the record that showed it; .from may be earlier */
 	uint32_t duration;
 	unsigned int refs;
+	/* This work and the .skip works before it in .thread ended before this time; 0: not known */
+	uint64_t ended_before;
+	size_t skip;
 };
 
 struct works {
@@ -261,8 +264,7 @@ struct thread {
 	struct analysis_thread out;
 	struct spans spans;
 	struct works works;	/* in order of .from */
-	size_t ended;		/* all works before this index ended at .ended_by or earlier */
-	uint64_t ended_by;
+	size_t marked;		/* no work from this index on has .ended_before */
 	struct duration *stack;
 	size_t depth, room;
 	uint64_t beyond;	/* number of open durations that were left out because .stack

@@ -57,6 +57,8 @@ static void forget_thread(struct analysis *a, struct thread *t, uint64_t ns)
 		s->first = 0;
 	}
 	for (size_t i = w->first; i < w->nr; i++) {
+		/* .skip counts works that may be dropped here. */
+		w->of[i]->ended_before = 0;
 		if (work_end(w->of[i]) <= ns)
 			work_put(w->of[i]);
 		else
@@ -65,7 +67,7 @@ static void forget_thread(struct analysis *a, struct thread *t, uint64_t ns)
 	a->history -= w->nr - w->first - kept;
 	w->first = 0;
 	w->nr = kept;
-	t->ended = 0;
+	t->marked = 0;
 	forget_changes(&t->changes, ns);
 	forget_turnovers(&t->turnovers, ns);
 }
