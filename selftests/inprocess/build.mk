@@ -10,7 +10,7 @@ WT_TESTS	:= test_first test_fallback test_law test_kill test_step test_interrupt
 		   test_ntrace test_flight test_beside test_handler test_operation \
 		   test_operation_cxx test_handover test_go test_span test_probe test_uid \
 		   test_quiet test_largest test_accounts \
-		   test_memory test_loop
+		   test_memory test_loop test_clock
 WT_HELPERS	:= tape flown kept run_inprocess usdt
 # Shared with the tests of the module
 WT_SUPPORT	:= borrow common kill ktap law numbered reader run step stepper

@@ -16,15 +16,6 @@
 #define AT_FLUSH_PERIOD_NS	50000000ull
 #define AT_THREADS_BATCH	32
 
-/* Makes a system call: the vDSO reads a counter that the program may have forbidden. */
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	syscall(SYS_clock_gettime, clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 static void emit_chunk(struct at_drain *d, struct asynctrace_chunk *c, const void *payload,
 		       size_t bytes)
 {
@@ -36,31 +27,8 @@ static void emit_chunk(struct at_drain *d, struct asynctrace_chunk *c, const voi
 		return;
 	c->size = sizeof(*c);
 	c->bytes = bytes;
-	c->boottime = now_ns(CLOCK_BOOTTIME);
-	c->ticks = d->area->shape.clock == ASYNCTRACE_CLOCK_COUNTER ? at_clock(0, 0) : c->boottime;
+	at_clock_stamp(d->area, c);
 	d->error = d->sink(d->arg, c, payload);
-}
-
-/* Reads all clocks several times, and returns the readings that are closest together. */
-void at_clock_pair_now(const struct at_area *area, struct asynctrace_clock_pair *best)
-{
-	const bool counter = area->shape.clock == ASYNCTRACE_CLOCK_COUNTER;
-	uint64_t gap = UINT64_MAX;
-
-	*best = (struct asynctrace_clock_pair){ 0 };
-	for (int i = 0; i < 5; i++) {
-		uint64_t before = now_ns(CLOCK_BOOTTIME);
-		uint64_t ticks = counter ? at_clock(0, ASYNCTRACE_CLOCK_COUNTER) : before;
-		uint64_t real = now_ns(CLOCK_REALTIME);
-		uint64_t after = now_ns(CLOCK_BOOTTIME);
-
-		if (after - before >= gap)
-			continue;
-		gap = after - before;
-		best->ticks = ticks;
-		best->boottime = counter ? before + gap / 3 : before;
-		best->realtime = real;
-	}
 }
 
 static void emit_clock(struct at_drain *d, uint32_t what)
@@ -107,7 +75,7 @@ static void emit_process(struct at_drain *d)
 	name.comm[sizeof(name.comm) - 1] = '\0';
 	name.comm[strcspn(name.comm, "\n")] = '\0';
 	name.ticks = d->area->shape.clock == ASYNCTRACE_CLOCK_COUNTER ?
-		     at_clock(0, ASYNCTRACE_CLOCK_COUNTER) : now_ns(CLOCK_BOOTTIME);
+		     at_clock(0, ASYNCTRACE_CLOCK_COUNTER) : at_now_ns(CLOCK_BOOTTIME);
 	emit_chunk(d, &c, &name, sizeof(name));
 }
 
@@ -323,7 +291,7 @@ void at_drain_round(struct at_drain *d, bool last)
 	if (!d->listed)
 		at_live_threads(emit_live, d, last ? 0 : syscall(SYS_gettid));
 	d->listed = true;
-	if (now_ns(CLOCK_BOOTTIME) - d->clock_at >= AT_CLOCK_PERIOD_NS)
+	if (at_now_ns(CLOCK_BOOTTIME) - d->clock_at >= AT_CLOCK_PERIOD_NS)
 		emit_clock(d, ASYNCTRACE_MOMENT_RUNNING);
 	for (uint32_t i = 0; reads && i < nr; i++) {
 		struct at_reader *rd = &d->readers[i];
@@ -340,7 +308,7 @@ void at_drain_round(struct at_drain *d, bool last)
 			d->busiest = words;
 	}
 	if (!last) {
-		uint64_t now = now_ns(CLOCK_BOOTTIME);
+		uint64_t now = at_now_ns(CLOCK_BOOTTIME);
 
 		if (now - d->flushed_at >= AT_FLUSH_PERIOD_NS && !d->error) {
 			d->error = d->sink(d->arg, NULL, NULL);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "writer/sys.h"
 #include "inproc.h"
 
 /* fork() waits at most this long for the drain thread. */
@@ -15,17 +14,9 @@
 
 struct timespec at_after_ms(unsigned int ms)
 {
-	struct timespec ts;
+	const uint64_t at = at_now_ns(CLOCK_MONOTONIC) + ms * 1000000ull;
 
-	/* A system call, because the vDSO reads a counter that the program may have forbidden. */
-	at_sys_clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_sec += ms / 1000;
-	ts.tv_nsec += ms % 1000 * 1000000;
-	if (ts.tv_nsec >= 1000000000) {
-		ts.tv_sec++;
-		ts.tv_nsec -= 1000000000;
-	}
-	return ts;
+	return (struct timespec){ .tv_sec = at / 1000000000, .tv_nsec = at % 1000000000 };
 }
 
 /* --- the flight recorder's start ----------------------------------------------- */

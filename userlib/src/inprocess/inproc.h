@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include <linux/asynctrace.h>
 #include <asynctrace/inprocess.h>
@@ -308,6 +309,15 @@ bool at_reader_oldest(struct at_reader *rd, struct at_oldest *o);
 /* Skips the sub-buffer @o. Returns false and changes nothing if @o is the last one. */
 bool at_reader_leave_out(struct at_reader *rd, const struct at_oldest *o);
 
+/* --- clocks.c: the counter and the kernel's clocks at one moment ---------- */
+
+/* Makes a system call: the vDSO reads a counter that the program may have forbidden. */
+uint64_t at_now_ns(clockid_t clock);
+/* Reads all clocks at one moment. */
+void at_clock_pair_now(const struct at_area *area, struct asynctrace_clock_pair *now);
+/* Sets the ticks and the time of @c to those of one moment. */
+void at_clock_stamp(const struct at_area *area, struct asynctrace_chunk *c);
+
 /* --- drain.c: from rings to chunks ---------------------------------------- */
 
 /*
@@ -376,8 +386,6 @@ struct at_taken {
  */
 int at_drain_once(struct at_drain *d, const struct asynctrace_clock_pair *began,
 		  const struct at_taken *taken);
-/* Reads all clocks at one moment. */
-void at_clock_pair_now(const struct at_area *area, struct asynctrace_clock_pair *now);
 /* Prepares for reading circular rings while they are written. */
 int at_drain_live(struct at_drain *d);
 /* listing.c: calls @fn with names of all live threads but @skip, several at a time. */
