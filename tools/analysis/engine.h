@@ -207,7 +207,7 @@ struct work {
 	uint64_t made;		/* time of the record that showed it; .from may be earlier */
 	uint32_t duration;
 	unsigned int refs;
-	/* This work and the .skip works before it in .thread ended before this time; 0: not known */
+	/* This work and the .skip works before it in .thread ended before this time; 0: unknown */
 	uint64_t ended_before;
 	size_t skip;
 };
