@@ -153,8 +153,8 @@ static int add_loss(void *arg, const struct analysis_loss *loss)
 }
 
 const struct what whats_trace[] = {
-	{ .name = "unfinished", .rows.operation = add_unfinished, .timed = true, .scheduled = true,
-	  COLUMNS(unfinished_columns) },
+	{ .name = "unfinished", .rows.operation = add_unfinished, .totals_only = true,
+	  .timed = true, .scheduled = true, COLUMNS(unfinished_columns) },
 	{ .name = "orphans", .rows.orphan = add_orphan, .timed = true, .many = true,
 	  .data_size = sizeof(struct orphans), .fill = fill_orphans, .free = free_orphans,
 	  COLUMNS(orphans_columns) },
