@@ -57,11 +57,17 @@ struct why {
 	struct kept kept;
 	struct joined joined;
 
-	/* --percentile: .places has all operations, and .wanted is the chosen one. */
+	/*
+	 * If the trace can be read twice, the first reading chooses operations by their latency, so
+	 * that the second one need not find the causes of the time of all others. With
+	 * --percentile, .places has all operations, and .wanted is the chosen one. Otherwise, those
+	 * that took .least or longer are chosen.
+	 */
+	bool choosing;		/* this is the first reading */
 	struct place *places;
 	size_t nr_places, room_places;
 	struct place wanted;
-	bool found;
+	uint64_t least;
 };
 
 static int keep_place(struct why *w, const struct analysis_operation *op)
@@ -74,20 +80,27 @@ static int keep_place(struct why *w, const struct analysis_operation *op)
 	return 0;
 }
 
+static bool is_wanted(void *arg, const struct analysis_operation *op)
+{
+	const struct why *w = arg;
+
+	if (w->id)
+		return id_is(&op->id, w->id);
+	if (!op->complete)
+		return false;
+	if (w->percentile < 0)
+		return op->end - op->begin >= w->least;
+	return w->choosing || (op->begin == w->wanted.begin && op->id.id == w->wanted.id &&
+			       op->end - op->begin == w->wanted.latency);
+}
+
 static int on_operation(void *arg, const struct analysis_operation *op)
 {
 	struct why *w = arg;
 
-	if (w->id)
-		return id_is(&op->id, w->id) ? kept_add(&w->kept, op) : 0;
-	if (!op->complete)
+	if (!is_wanted(w, op))
 		return 0;
-	if (w->percentile < 0)
-		return kept_add(&w->kept, op);
-	if (!w->found)
-		return keep_place(w, op);
-	return op->begin == w->wanted.begin && op->id.id == w->wanted.id &&
-	       op->end - op->begin == w->wanted.latency ? kept_add(&w->kept, op) : 0;
+	return w->choosing && w->percentile >= 0 ? keep_place(w, op) : kept_add(&w->kept, op);
 }
 
 /* Notes events of an operation whose begin is not in the trace. */
@@ -126,22 +139,30 @@ static int by_latency(const void *a, const void *b)
 }
 
 /*
- * Finds the operation whose latency is the percentile by nearest rank: the smallest latency that at
- * least P percent of the operations do not exceed. Returns an exit status.
+ * Chooses the slowest operations, or the one whose latency is the percentile by nearest rank: the
+ * smallest latency that at least P percent of the operations do not exceed. Returns an exit status.
+ * Sets *@found to true if there are such operations.
  */
-static int find_percentile(struct why *w)
+static int choose(struct why *w, bool *found)
 {
+	struct kept *k = &w->kept;
 	int status;
 
+	w->choosing = true;
 	w->source.opts.totals_only = true;
 	status = source_read(&w->source);
 	w->source.opts.totals_only = false;
-	if (status || !w->nr_places)
-		return status;
-	qsort(w->places, w->nr_places, sizeof(*w->places), by_latency);
-	w->wanted = w->places[percentile_index(w->nr_places, w->percentile)];
-	w->found = true;
-	return TOOL_OK;
+	w->choosing = false;
+	*found = w->nr_places || k->nr;
+	if (w->nr_places) {
+		qsort(w->places, w->nr_places, sizeof(*w->places), by_latency);
+		w->wanted = w->places[percentile_index(w->nr_places, w->percentile)];
+	}
+	/* The fastest one is the first in the heap. */
+	if (k->nr && k->nr == k->max)
+		w->least = k->of[0]->end - k->of[0]->begin;
+	kept_clear(k);
+	return status;
 }
 
 static void print_operation(const struct why *w, const struct analysis_operation *op)
@@ -213,14 +234,12 @@ static void say_none(const struct why *w)
 static int run(struct why *w)
 {
 	int status = TOOL_OK;
+	bool found = true;
 
-	if (w->percentile >= 0) {
-		status = find_percentile(w);
-		if (!status && w->found)
-			status = source_read(&w->source);
-	} else {
+	if (!w->id && !source_is_stream(w->source.path))
+		status = choose(w, &found);
+	if (!status && found)
 		status = source_read(&w->source);
-	}
 	if (status)
 		return status;
 	kept_sort(&w->kept);
@@ -335,7 +354,9 @@ int why_main(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	w.source.rows = (struct analysis_sink){ .operation = on_operation, .arg = &w };
+	w.source.rows = (struct analysis_sink){
+		.operation = on_operation, .whole = is_wanted, .arg = &w,
+	};
 	if (w.id) {
 		w.source.rows.orphan = on_orphan;
 		w.source.rows.region = on_region;

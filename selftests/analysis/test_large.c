@@ -275,6 +275,41 @@ static void records_come_in_reverse_order(void **state)
 	expect_operations(&t, MANY);
 }
 
+static bool is_last(void *arg, const struct analysis_operation *op)
+{
+	return op->id.id == MANY;
+}
+
+static int count_chosen(void *arg, const struct analysis_operation *op)
+{
+	if (is_last(NULL, op)) {
+		assert_true(op->nr_intervals > MANY);
+		return count(arg, op);
+	}
+	assert_int_equal(op->nr_intervals + op->nr_path, 0);
+	assert_int_equal(op->ns[ANALYSIS_QUEUED] + op->ns[ANALYSIS_UNKNOWN], op->end - op->begin);
+	++*(uint64_t *)arg;
+	return 0;
+}
+
+/* While an operation waits, the worker takes up all others before it. */
+static void many_wait_and_one_is_explained(void **state)
+{
+	uint64_t nr = 0;
+	struct analysis_sink sink = { .operation = count_chosen, .whole = is_last, .arg = &nr };
+	struct trace t = { 0 };
+
+	for (uint64_t i = 1; i <= MANY; i++)
+		BEGINS(&t, 10 + i, 1, i);
+	for (uint64_t i = 1; i <= MANY; i++) {
+		put_duration(&t, 100 * (MANY + i), 100 * (MANY + i) + 90, 2, "work");
+		ENDS(&t, 100 * (MANY + i) + 80, 2, i);
+	}
+	analysis_free(analyse_into(&t, NULL, &sink));
+	assert_int_equal(nr, MANY);
+	trace_free(&t);
+}
+
 static void time_has_many_parties(void **state)
 {
 	const size_t nr = 10 * MANY;
@@ -318,6 +353,7 @@ int main(void)
 		cmocka_unit_test(every_cpu_has_switches),
 		cmocka_unit_test(durations_are_deeper_than_the_stack),
 		cmocka_unit_test(records_come_in_reverse_order),
+		cmocka_unit_test(many_wait_and_one_is_explained),
 		cmocka_unit_test(time_has_many_parties),
 	};
 

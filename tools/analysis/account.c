@@ -480,22 +480,22 @@ static int divide(struct analysis *a, const struct operation *op, const struct i
 }
 
 int account(struct analysis *a, const struct operation *op, struct analysis_operation *row,
-	    struct intervals *l)
+	    struct intervals *l, bool whole)
 {
-	struct intervals *whole = a->opts.totals_only ? l : &a->whole;
+	struct intervals *undivided = whole ? &a->whole : l;
 	int err;
 
-	whole->nr = 0;
+	undivided->nr = 0;
 	err = collect(a, op);
 	if (!err)
 		err = find_edges(a, op);
 	if (!err)
-		err = sweep(&a->scratch, whole);
+		err = sweep(&a->scratch, undivided);
 	if (err)
 		return err;
-	for (size_t i = 0; i < whole->nr; i++)
-		row->ns[whole->of[i].state] += whole->of[i].to - whole->of[i].from;
+	for (size_t i = 0; i < undivided->nr; i++)
+		row->ns[undivided->of[i].state] += undivided->of[i].to - undivided->of[i].from;
 	row->threads = a->scratch.threads;
 	row->nr_threads = a->scratch.nr_threads;
-	return a->opts.totals_only ? 0 : divide(a, op, whole, l);
+	return whole ? divide(a, op, undivided, l) : 0;
 }

@@ -349,6 +349,11 @@ struct analysis_totals {
  */
 struct analysis_sink {
 	int (*operation)(void *arg, const struct analysis_operation *op);
+	/*
+	 * Called before .operation, with the names and times of @op. If it returns false, the row
+	 * is as with .totals_only of struct analysis_options. NULL: all rows are whole.
+	 */
+	bool (*whole)(void *arg, const struct analysis_operation *op);
 	int (*loss)(void *arg, const struct analysis_loss *loss);
 	/* Called at the end of the analysis, once for each thread. */
 	int (*thread)(void *arg, const struct analysis_thread_row *row);

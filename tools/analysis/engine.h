@@ -593,10 +593,10 @@ struct intervals {
 int intervals_add(struct intervals *l, const struct analysis_interval *i);
 /*
  * Adds the intervals of @op, from its begin to its end, to @l. Fills the sums of states and the
- * threads of @row.
+ * threads of @row. @whole: false: does not divide the intervals; see analysis_options.totals_only
  */
 int account(struct analysis *a, const struct operation *op, struct analysis_operation *row,
-	    struct intervals *l);
+	    struct intervals *l, bool whole);
 int critical_path(struct analysis *a, const struct operation *op, struct intervals *l);
 /* Fills @row for @from..@to from the span @s of @t; @s NULL: the state is unknown */
 void span_row(struct analysis *a, const struct thread *t, const struct span *s,

@@ -300,15 +300,18 @@ static int row(struct analysis *a, struct operation *op)
 		if (a->sink.left_out)
 			err = a->sink.left_out(a->sink.arg, &out);
 	} else if (a->sink.operation && (op->wanted || !a->totals.selection)) {
+		const bool whole = !a->opts.totals_only &&
+				   (!a->sink.whole || a->sink.whole(a->sink.arg, &out));
+
 		out.hasty = !a->over && unsettled(op);
 		a->intervals.nr = 0;
 		a->path.nr = 0;
-		err = account(a, op, &out, &a->intervals);
+		err = account(a, op, &out, &a->intervals, whole);
 		a->totals.cut += a->scratch.floor > 0;
-		if (!err && op->ended && !a->opts.totals_only)
+		if (!err && op->ended && whole)
 			err = critical_path(a, op, &a->path);
 		out.intervals = a->intervals.of;
-		out.nr_intervals = a->opts.totals_only && op->ended ? 0 : a->intervals.nr;
+		out.nr_intervals = !whole && op->ended ? 0 : a->intervals.nr;
 		out.path = a->path.of;
 		out.nr_path = a->path.nr;
 		if (!err)
@@ -375,7 +378,6 @@ static const struct analysis_id *open_part(const struct analysis *a, const struc
 static int peek(struct analysis *a, struct operation *op, uint64_t ns, bool alone,
 		int (*row)(void *arg, const struct analysis_operation *op), void *arg)
 {
-	const bool totals_only = a->opts.totals_only;
 	struct analysis_operation out = {
 		.id = op->out, .parent = op->ancestors[0], .begin = op->begin, .end = ns,
 		.creator = &op->begin_thread->out, .open_part = alone ? open_part(a, op) : NULL,
@@ -383,11 +385,9 @@ static int peek(struct analysis *a, struct operation *op, uint64_t ns, bool alon
 	int err;
 
 	a->intervals.nr = 0;
-	a->opts.totals_only = false;
 	op->end = ns;
-	err = account(a, op, &out, &a->intervals);
+	err = account(a, op, &out, &a->intervals, true);
 	op->end = STILL_OPEN;
-	a->opts.totals_only = totals_only;
 	out.intervals = a->intervals.of;
 	out.nr_intervals = a->intervals.nr;
 	return err ? err : row(arg, &out);

@@ -66,6 +66,14 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 	return wanted(s, op) ? s->rows.operation(s->rows.arg, op) : 0;
 }
 
+/* Intervals and paths take most of the time, so the analysis makes only those that rows need. */
+static bool on_whole(void *arg, const struct analysis_operation *op)
+{
+	struct source *s = arg;
+
+	return wanted(s, op) && (!s->rows.whole || s->rows.whole(s->rows.arg, op));
+}
+
 static int on_loss(void *arg, const struct analysis_loss *loss)
 {
 	struct source *s = arg;
@@ -329,7 +337,7 @@ bool source_is_stream(const char *path)
 static int read_trace(struct source *s)
 {
 	struct analysis_sink sink = {
-		.operation = s->rows.operation ? on_operation : NULL,
+		.operation = s->rows.operation ? on_operation : NULL, .whole = on_whole,
 		.loss = s->rows.loss ? on_loss : NULL,
 		.thread = s->rows.thread ? on_thread : NULL,
 		.wakeup = s->rows.wakeup ? on_wakeup : NULL,
