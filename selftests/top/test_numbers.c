@@ -189,6 +189,22 @@ static void type_without_memory_can_be_made_later(void **state)
 	tally_free(&m);
 }
 
+static void long_name_is_cut_between_characters(void **state)
+{
+	struct tally m = { 0 };
+	const struct top_type *t;
+	char name[3 * 100 + 1] = "", want[3 * 85 + 1] = "";
+
+	for (int i = 0; i < 100; i++)
+		strcat(name, "☃");
+	memcpy(want, name, sizeof(want) - 1);
+	t = tally_type(&m, "prov", "cat", name);
+	assert_non_null(t);
+	assert_string_equal(t->name, want);
+	assert_int_equal(tally_name_len(name, 9), 9);
+	tally_free(&m);
+}
+
 static void rate_is_of_the_time_since_the_last(void **state)
 {
 	struct tally m = { 0 };
@@ -353,6 +369,7 @@ int main(void)
 		cmocka_unit_test(operation_of_long_ago_is_not_recent),
 		cmocka_unit_test(types_beyond_the_limit_share_a_row),
 		cmocka_unit_test(type_without_memory_can_be_made_later),
+		cmocka_unit_test(long_name_is_cut_between_characters),
 		cmocka_unit_test(rate_is_of_the_time_since_the_last),
 		cmocka_unit_test(open_are_in_order_of_their_begins),
 		cmocka_unit_test(end_read_before_its_begin_counts),

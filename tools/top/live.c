@@ -148,7 +148,7 @@ static uint64_t key_of(const struct fxt_record *rec)
 /* Returns @t as a string in @buf. It is cut like names of types. */
 static const char *text(const struct fxt_text *t, char *buf)
 {
-	const size_t len = t->len < TYPE_NAME_MAX ? t->len : TYPE_NAME_MAX;
+	const size_t len = tally_name_len(t->s, t->len);
 
 	memcpy(buf, t->s, len);
 	buf[len] = 0;

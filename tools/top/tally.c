@@ -12,9 +12,20 @@ const char *top_type_text(const struct top_type *t, char text[TYPE_TEXT_SIZE])
 	return text;
 }
 
+size_t tally_name_len(const char *s, size_t len)
+{
+	if (len <= TYPE_NAME_MAX)
+		return len;
+	len = TYPE_NAME_MAX;
+	/* Leave out a character of UTF-8 that would be cut. */
+	while (len && (s[len] & 0xc0) == 0x80)
+		len--;
+	return len;
+}
+
 static size_t name_len(const char *s)
 {
-	return strnlen(s, TYPE_NAME_MAX);
+	return tally_name_len(s, strnlen(s, TYPE_NAME_MAX + 1));
 }
 
 static uint64_t name_key(const char *s)

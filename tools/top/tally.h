@@ -11,7 +11,7 @@
 #include "buckets.h"
 
 #define TYPES_MAX	100
-/* Longer names of types are cut to this number of bytes. */
+/* Longer names of types are cut to this number of bytes, or up to 3 fewer. */
 #define TYPE_NAME_MAX	256
 #define TYPE_TEXT_SIZE	(2 * TYPE_NAME_MAX + 2)
 /* The last seconds, as slices of one second of trace time */
@@ -50,6 +50,8 @@ struct tally {
 
 /* Writes "category/name" of @t, or its name alone, to @text and returns it. */
 const char *top_type_text(const struct top_type *t, char text[TYPE_TEXT_SIZE]);
+/* Returns the number of bytes to keep of a name of @len bytes. */
+size_t tally_name_len(const char *s, size_t len);
 /* Returns the row of a type, and makes it if the type is new. Rows never move. NULL: no memory */
 struct top_type *tally_type(struct tally *m, const char *provider, const char *category,
 			    const char *name);
