@@ -227,6 +227,47 @@ static void memory_does_not_grow_with_time(void **state)
 	free(w.of);
 }
 
+/* --- a part of a part --------------------------------------------------------------------- */
+
+static void put_part(struct trace *t, uint64_t ns, uint32_t tid, uint64_t id, uint64_t parent)
+{
+	BEGINS(t, T0 + ns, tid, id);
+	add_number(&t->of[t->nr - 1], "parent", ASYNCTRACE_FXT_ARG_UINT64, parent);
+}
+
+/*
+ * Operation 3 is a part of 2, which has ended and is a part of 1. Only 1 is slow. Thread 2 did not
+ * work on it, so the thread's records are left out.
+ */
+static void ended_part_is_kept_for_its_parts(void **state)
+{
+	const struct tailed_options options = { .slower_than = 45, .window = 1 << 20 };
+	struct trace t = { 0 };
+
+	put_thread(&t, PSEUDO, 0x70000000, "clock");
+	put_event(&t, ASYNCTRACE_FXT_INSTANT, T0, PSEUDO, "session start", 0);
+	put_thread(&t, 1, 100, "worker");
+	put_switch(&t, T0 + 1, 0, 0, 1, 0);
+	put_thread(&t, 2, 100, "another");
+	put_part(&t, 10, 1, 1, 0);
+	put_part(&t, 12, 2, 2, 1);
+	put_part(&t, 14, 1, 3, 2);
+	ENDS(&t, T0 + 16, 2, 2);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, T0 + 20, 1, "scope", 0);
+	add_number(&t.of[t.nr - 1], "operation", ASYNCTRACE_FXT_ARG_UINT64, 3);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_END, T0 + 30, 1, "scope", 0);
+	add_number(&t.of[t.nr - 1], "resumed", ASYNCTRACE_FXT_ARG_UINT64, 0);
+	ENDS(&t, T0 + 40, 1, 3);
+	ENDS(&t, T0 + 60, 1, 1);
+	put_switch(&t, T0 + 90, 0, 1, 0, SLEEPS);
+	put_event(&t, ASYNCTRACE_FXT_INSTANT, T0 + 100, PSEUDO, "trace end", 0);
+	compared = 0;
+	tailed_check(&t, &options, &compared);
+	assert_int_equal(compared, 1);
+	compared = 0;
+	trace_free(&t);
+}
+
 /* --- the tests -------------------------------------------------------------------------- */
 
 static void rounds(void (*one)(void))
@@ -274,6 +315,7 @@ int main(void)
 		cmocka_unit_test_teardown(small_window_keeps_or_counts, end_rounds),
 		cmocka_unit_test_teardown(losses_keep_the_answers, end_rounds),
 		cmocka_unit_test_teardown(wild_events_keep_the_answers, end_rounds),
+		cmocka_unit_test(ended_part_is_kept_for_its_parts),
 		cmocka_unit_test(memory_does_not_grow_with_time),
 	};
 

@@ -439,6 +439,7 @@ struct operation {
 	 * chain of contexts that make each other is endless, so only the nearest are stored.
 	 */
 	uint64_t ancestors[ANCESTORS_MAX];
+	uint64_t ancestor_records[ANCESTORS_MAX];	/* .begin_record of each; 0: not known */
 	uint64_t begin, end;
 	uint64_t entered_at;		/* time of the first entry; STILL_OPEN: none so far */
 	uint64_t key;

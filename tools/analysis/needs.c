@@ -158,24 +158,50 @@ static int add_rows(struct analysis *a, const struct analysis_interval *rows, si
 	return err;
 }
 
-/* Adds operations that the thread @tid works on from @from on. */
-static int add_operations(struct analysis *a, uint32_t tid, uint64_t from,
+static int add_operation(struct needs_room *n, uint64_t begin_record, uint64_t end_record)
+{
+	if (!more_room(&n->operations, n->nr_operations, &n->room_operations,
+		       sizeof(*n->operations)))
+		return -ENOMEM;
+	n->operations[n->nr_operations++] = (struct analysis_other_operation){
+		.begin_record = begin_record, .end_record = end_record,
+	};
+	return 0;
+}
+
+/* Adds the operations by which @op is a part of the operation @id: its parent, and so on. */
+static int add_chain(struct needs_room *n, const struct operation *op, uint64_t id)
+{
+	size_t depth = 0;
+	int err = 0;
+
+	while (depth < ANCESTORS_MAX && op->ancestors[depth] && op->ancestors[depth] != id)
+		depth++;
+	if (depth == ANCESTORS_MAX || !op->ancestors[depth])
+		return 0;
+	for (size_t i = 0; i < depth && !err; i++)
+		err = add_operation(n, op->ancestor_records[i], 0);
+	return err;
+}
+
+/* Adds operations that the thread @tid works on from @from on. @id: of the row's operation */
+static int add_operations(struct analysis *a, uint32_t tid, uint64_t from, uint64_t id,
 			  struct analysis_needs *needs)
 {
 	struct needs_room *n = &a->needs;
 	const struct thread *t = thread_of(a, tid);
+	int err;
 
 	for (size_t i = t ? t->works.first : 0; t && i < t->works.nr; i++) {
 		const struct work *w = t->works.of[i];
 
 		if (work_end(w) < from)
 			continue;
-		if (!more_room(&n->operations, n->nr_operations, &n->room_operations,
-			       sizeof(*n->operations)))
-			return -ENOMEM;
-		n->operations[n->nr_operations++] = (struct analysis_other_operation){
-			.begin_record = w->op->begin_record, .end_record = w->op->end_record,
-		};
+		err = add_operation(n, w->op->begin_record, w->op->end_record);
+		if (!err)
+			err = add_chain(n, w->op, id);
+		if (err)
+			return err;
 		if (w->from < needs->losses_from)
 			needs->losses_from = w->from;
 	}
@@ -200,7 +226,7 @@ int analysis_needs(struct analysis *a, const struct analysis_operation *op, uint
 	if (!err)
 		err = add_rows(a, op->path, op->nr_path, from);
 	for (size_t i = 0; i < n->nr_threads && !err; i++)
-		err = add_operations(a, n->threads[i].tid, from, needs);
+		err = add_operations(a, n->threads[i].tid, from, op->id.id, needs);
 	add_first_seen(a, needs);
 	needs->threads = n->threads;
 	needs->cpus = n->cpus;

@@ -135,9 +135,13 @@ static void set_ancestors(struct analysis *a, struct operation *op, const struct
 		return;
 	op->ancestors[0] = a->parent;
 	parent = operations_by_id(a, a->parent);
-	if (parent)
-		memcpy(&op->ancestors[1], parent->ancestors,
-		       sizeof(op->ancestors) - sizeof(op->ancestors[0]));
+	if (!parent)
+		return;
+	memcpy(&op->ancestors[1], parent->ancestors,
+	       sizeof(op->ancestors) - sizeof(op->ancestors[0]));
+	op->ancestor_records[0] = parent->begin_record;
+	memcpy(&op->ancestor_records[1], parent->ancestor_records,
+	       sizeof(op->ancestor_records) - sizeof(op->ancestor_records[0]));
 }
 
 int operations_begin(struct analysis *a, const struct item *it)
