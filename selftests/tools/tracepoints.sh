@@ -162,8 +162,11 @@ close_own
 check "nothing is lost" is 0 "$kernel .dropped + .overwritten + .malformed + .unwritten"
 cp t.fxt "$keep/irq-command.fxt"
 check validate valid t.fxt
+# With PREEMPT_RT, threads of the kernel run the softirqs.
+softirqs=softirq_entry
+! uname -v | grep -q PREEMPT_RT || softirqs=
 check "same events" python3 "$here/instance.py" "$AT" t.fxt own --all $(cat pid) -- \
-	local_timer_entry softirq_entry
+	local_timer_entry $softirqs
 end
 
 begin "set reclaim has all reclaim of a command"
