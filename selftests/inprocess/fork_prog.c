@@ -189,7 +189,7 @@ static bool go_on = true;
 /* Writes so slowly that no event is lost. */
 static void *write_on(void *arg)
 {
-	const struct timespec moment = { .tv_nsec = 50000 };
+	const struct timespec moment = { .tv_nsec = 500000 };
 
 	pthread_barrier_wait(&barrier);
 	while (__atomic_load_n(&go_on, __ATOMIC_RELAXED)) {
