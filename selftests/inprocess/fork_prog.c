@@ -603,7 +603,6 @@ static void trapped(int sig)
 	errno = 0;
 }
 
-/* The program makes the system calls of all its threads in a handler, as browsers do. */
 /* The first system call of the thread that starts the trace takes 6 s of its CPU time. */
 static void slowly_trapped(int sig)
 {
@@ -616,26 +615,27 @@ static void slowly_trapped(int sig)
 	trapped(sig);
 }
 
-static void slow(void)
+/* Forks a child in which @handler makes the system call close(2). */
+static void trap_child(void (*handler)(int sig))
 {
 	if (child()) {
 		in_sandbox = true;
-		signal(SIGSYS, slowly_trapped);
+		signal(SIGSYS, handler);
 		enter_sandbox(SYS_close, -1, SECCOMP_RET_TRAP);
 		events(EVENTS);
 		end();
 	}
 }
 
+static void slow(void)
+{
+	trap_child(slowly_trapped);
+}
+
+/* The program makes the system calls of all its threads in a handler, as browsers do. */
 static void trapping(void)
 {
-	if (child()) {
-		in_sandbox = true;
-		signal(SIGSYS, trapped);
-		enter_sandbox(SYS_close, -1, SECCOMP_RET_TRAP);
-		events(EVENTS);
-		end();
-	}
+	trap_child(trapped);
 }
 
 /* The thread that starts a trace calls this function. An event there cannot wait for the start. */

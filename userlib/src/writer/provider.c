@@ -262,6 +262,9 @@ uint32_t at_attach(void)
 
 void at_module_join(void)
 {
+	/* The gate is that of another copy, which registers the process itself. */
+	if (at_library_mixed())
+		return;
 	at_backend_lock();
 	if (at_gate_now() == ASYNCTRACE_GATE_ATTACH)
 		do_register();
