@@ -62,16 +62,24 @@ def read_text(path):
 
 
 def find(ours, theirs):
-    """Return where the events are in the other list, and how many of them are."""
+    """Return where the events are in the other list, and how many of them are.
+
+    Interrupts of a timer all have the same values, so only their times tell which of the places
+    is the right one: it is the place whose first and last times differ least.
+    """
+    def apart(at):
+        return abs(ours[0][0] - theirs[at][0]) + abs(ours[-1][0] - theirs[at + len(ours) - 1][0])
+
     best = 0, 0
-    for at in range(len(theirs) - len(ours) + 1):
+    for at in sorted(range(len(theirs) - len(ours) + 1), key=apart):
         if abs(ours[0][0] - theirs[at][0]) > 10**9:
             continue
         equal = next((i for i, o in enumerate(ours) if not same(o, theirs[at + i])), len(ours))
-        best = max(best, (equal, at))
+        if equal > best[1]:
+            best = at, equal
         if equal == len(ours):
             break
-    return best[1], best[0]
+    return best
 
 
 def end_of(instance, tid):
