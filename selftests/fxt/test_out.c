@@ -19,12 +19,14 @@
  * @at_most: a write takes a random number of bytes up to this; 0: it takes all
  * @limit: number of bytes after which writes fail; 0: they never fail
  * @error: what a failing write returns
+ * @whole: a write that does not fit into @limit takes nothing
  */
 struct sink {
 	struct words got;
 	size_t bytes;
 	size_t at_most, limit;
 	int error;
+	bool whole;
 };
 
 static ssize_t sink_write(void *arg, const void *buf, size_t len)
@@ -35,7 +37,7 @@ static ssize_t sink_write(void *arg, const void *buf, size_t len)
 	if (n > len)
 		n = len;
 	if (s->limit && s->bytes + n > s->limit)
-		n = s->limit - s->bytes;
+		n = s->whole ? 0 : s->limit - s->bytes;
 	if (!n)
 		return s->error;
 	words_add(&s->got, (s->bytes + n + 7) / 8 - s->got.nr);
@@ -118,6 +120,29 @@ static void test_errors_stay(void **unused)
 		assert_int_equal(at_compose_flush(s.c), want);
 		assert_int_equal(at_compose_finish(s.c), want);
 		assert_true(at_compose_stats(s.c)->written <= sink.bytes);
+		at_compose_free(s.c);
+		words_free(&sink.got);
+	}
+}
+
+/* A file system may refuse a whole write that does not fit, as ext4 does with large folios. */
+static void test_full_disk_gets_what_fits(void **unused)
+{
+	static const int errors[] = { -ENOSPC, -EDQUOT };
+
+	for (int i = 0; i < 60; i++) {
+		const size_t limit = 8000 + rnd_below(300000);
+		struct sink sink = { .limit = limit, .error = errors[i % 2], .whole = true };
+		struct at_compose_options o = {
+			.size = sizeof(o), .fd = -1, .write = sink_write, .arg = &sink,
+		};
+		struct stream s;
+
+		open_with(&s, &o);
+		fill(&s, 1000);
+		assert_int_equal(at_compose_finish(s.c), errors[i % 2]);
+		assert_int_equal(at_compose_stats(s.c)->written, sink.bytes);
+		assert_in_range(sink.bytes, limit - 4096, limit);
 		at_compose_free(s.c);
 		words_free(&sink.got);
 	}
@@ -319,6 +344,7 @@ int main(void)
 		cmocka_unit_test(test_short_writes_lose_nothing),
 		cmocka_unit_test(test_errors_stay),
 		cmocka_unit_test(test_a_file_is_cut_at_a_record),
+		cmocka_unit_test(test_full_disk_gets_what_fits),
 		cmocka_unit_test(test_a_full_disk),
 		cmocka_unit_test(test_dev_full),
 		cmocka_unit_test(test_a_closed_pipe),

@@ -61,7 +61,8 @@ struct at_compose;
  * @fd: a file, pipe or socket, used if @write is NULL; may be non-blocking. The composer does
  *	not close it. The caller must handle SIGPIPE
  * @write: writes up to @len bytes like write(2), and returns the number of bytes written, at
- *	least 1, or a negative errno. It need not keep records whole
+ *	least 1, or a negative errno. It need not keep records whole. After -ENOSPC or
+ *	-EDQUOT, it may be called again with fewer bytes
  * @arg: first argument of @write
  * @buffer: size of the buffer, bytes; 0: 256 KiB
  * @flags: ASYNCTRACE_COMPOSE_CONTINUED, or 0

@@ -17,6 +17,9 @@
 #define BUFFER_DEFAULT	(256 * 1024)
 #define BUFFER_MIN	(2 * 8 * ASYNCTRACE_FXT_WORDS_MAX)
 
+/* A write of at most this many bytes that a full disk refuses is not divided. */
+#define WRITE_MIN	4096
+
 /* The smallest record of a ring has one word: a blob of no bytes. */
 #define RECORD_MIN	1
 
@@ -141,17 +144,37 @@ static void truncate_file(struct atc_out *o, size_t written)
 		lseek(o->fd, here, SEEK_SET);
 }
 
+/*
+ * A full disk may refuse a large write of which a part would fit. The write of @len bytes after the
+ * first @written bytes of the buffer returned @error. Returns with how many bytes, whole records,
+ * to try again; 0: do not.
+ */
+static size_t fewer_bytes(const struct atc_out *o, size_t written, size_t len, ssize_t error)
+{
+	size_t end;
+
+	if ((error != -ENOSPC && error != -EDQUOT) || len <= WRITE_MIN)
+		return 0;
+	end = whole_records(o, written + len / 2);
+	return end > written ? end - written : 0;
+}
+
 int atc_out_flush(struct atc_out *o)
 {
 	size_t bytes = o->used * 8;
+	size_t most = bytes;
 	size_t written = 0;
 
 	while (!o->error && written < bytes) {
-		ssize_t n = o->write(o->arg, (char *)o->buf + written, bytes - written);
+		size_t len = bytes - written < most ? bytes - written : most;
+		ssize_t n = o->write(o->arg, (char *)o->buf + written, len);
 
-		if (n > 0 && (size_t)n <= bytes - written)
+		if (n > 0 && (size_t)n <= len) {
 			written += n;
-		else
+			continue;
+		}
+		most = fewer_bytes(o, written, len, n);
+		if (!most)
 			o->error = n < 0 ? n : -EIO;
 	}
 	if (written < bytes)
