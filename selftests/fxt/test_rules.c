@@ -22,7 +22,8 @@ static struct {
 /* Strings of provider 1 */
 enum {
 	PROCESS = 1, IN, OUT, WEIGHT, WAKER, CAT, WORK, ASYNCTRACE, START, END, CONTEXT, OPERATION,
-	IN_OPERATION, OUT_OPERATION, OFF_CPU, SYSCALL, SYSCALL_ARGUMENT, STRINGS
+	IN_OPERATION, OUT_OPERATION, OFF_CPU, SYSCALL, SYSCALL_ARGUMENT, INFERRED,
+	LOST, STRINGS
 };
 
 static size_t rec(struct words *b, size_t nr, const uint64_t *w)
@@ -75,6 +76,19 @@ static size_t context_switch(struct words *b, uint64_t ns, uint64_t out, uint64_
 		   1 | 1 << 4 | IN << 16 | (in ? 20ULL << 32 : IDLE));
 }
 
+/* As context_switch(), on any CPU; @inferred: the recorder made it */
+static void on_cpu(struct words *b, unsigned int cpu, uint64_t ns, uint64_t out, uint64_t in,
+		   bool inferred)
+{
+	size_t i = context_switch(b, ns, out, in);
+
+	b->w[i] ^= (3ULL ^ cpu) << 20;
+	if (inferred) {
+		b->w[i] += 1 << 4 | 1 << 16;
+		words_push(b, 9 | 1 << 4 | INFERRED << 16 | 1ULL << 32);
+	}
+}
+
 static void clock_event(struct words *b, unsigned int name, uint64_t ns)
 {
 	REC(b, 4 | 4 << 4 | (uint64_t)ASYNCTRACE << 32 | (uint64_t)name << 48, ns, 0x70000000,
@@ -114,7 +128,7 @@ static void good_file(struct words *b)
 		"process", "incoming_weight", "outgoing_weight", "weight", "waker", "cat", "work",
 		"asynctrace", "session start", "trace end", "context", "operation",
 		"incoming_operation", "outgoing_operation", "off_cpu", "syscall",
-		"syscall_argument",
+		"syscall_argument", "inferred", "lost records",
 	};
 
 	words_push(b, ASYNCTRACE_FXT_MAGIC);
@@ -277,6 +291,8 @@ WRONG(no_end, w[at.last] ^= (uint64_t)(END ^ WORK) << 48;)
 WRONG(after_end, simple(b, 0, 1, 5001);)
 WRONG(cpu_time, context_switch(b, 2500, 102, 101);)
 WRONG(switch_join, w[at.sw + 8] = 102;)	/* in the second switch */
+/* Thread 102 comes to CPU 4 while it runs on CPU 3, and both switches out are recorded. */
+WRONG(two_cpus, on_cpu(b, 4, 3500, 0, 102, false); on_cpu(b, 3, 4900, 102, 0, false);)
 WRONG(no_thread, REC(b, 4 | 4 << 4, 2000, 100, 999);
 	context_switch(b, 4000, 999, 102);)
 WRONG(no_thread_sched, context_switch(b, 4000, 102, 555);)
@@ -342,7 +358,8 @@ static const struct {
 	W(REASON, syscall_without_flag), W(REASON, syscall_type),
 	W(REASON, syscall_argument_type),
 	W(END_TIME, end_time), W(OUTSIDE, before_start), W(OUTSIDE, after_end),
-	W(NO_END, no_end), W(CPU_TIME, cpu_time), W(SWITCH, switch_join), W(NO_THREAD, no_thread),
+	W(NO_END, no_end), W(CPU_TIME, cpu_time), W(SWITCH, switch_join),
+	W(TWO_CPUS, two_cpus), W(NO_THREAD, no_thread),
 	W(NO_THREAD, no_thread_sched), W(NO_PROCESS, no_process), W(MAIN, main_thread),
 	W(PHANTOM, phantom), W(UNSCHEDULED, unscheduled), W(DURATION_OPEN, open),
 	W(DURATION_ORPHAN, orphan), W(DURATION_NAME, other_name), W(OVERLAP, overlap),
@@ -489,6 +506,48 @@ static void test_a_loss_excuses_switches(void **unused)
 	words_free(&b);
 }
 
+/*
+ * Thread 102 runs on CPU 3 since 3000, and on CPU 4 since 4000. Its switch out of CPU 3 may be
+ * later only if the recorder inferred it, or if records were lost meanwhile.
+ */
+static void test_thread_runs_on_one_cpu_at_a_time(void **unused)
+{
+	static const struct {
+		uint64_t out;
+		bool inferred, lost;
+		enum fxt_rule rule;
+	} cases[] = {
+		{ 3900, false, false, FXT_RULE_COUNT },
+		{ 5000, false, false, FXT_RULE_COUNT },	/* the clocks may differ by so much */
+		{ 5001, false, false, FXT_RULE_TWO_CPUS },
+		{ 8000, false, false, FXT_RULE_TWO_CPUS },
+		{ 8000, true, false, FXT_RULE_COUNT },
+		{ 8000, false, true, FXT_RULE_COUNT },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct words b = { 0 };
+		struct fxt_check *c;
+		size_t lost;
+
+		good_file(&b);
+		/* In the file, the rings of CPUs follow each other: the times are not in order. */
+		on_cpu(&b, 4, 4000, 0, 102, false);
+		on_cpu(&b, 4, 8500, 102, 0, false);
+		on_cpu(&b, 3, cases[i].out, 102, 0, cases[i].inferred);
+		if (cases[i].lost) {
+			lost = complete(&b, 1, 4100, 4200);
+			b.w[lost] ^= (uint64_t)(CAT ^ ASYNCTRACE) << 32 |
+				     (uint64_t)(WORK ^ LOST) << 48;
+		}
+		clock_event(&b, END, 9000);
+		c = check_words(&b, NULL, 0, NULL);
+		assert_int_equal(others(c, cases[i].rule, "two CPUs"), 0);
+		fxt_check_free(c);
+		words_free(&b);
+	}
+}
+
 /* Events may be in any order in the file: their time counts. */
 static void test_order_of_the_file_is_free(void **unused)
 {
@@ -531,6 +590,7 @@ int main(void)
 		cmocka_unit_test(test_each_breach_trips_its_rule_alone),
 		cmocka_unit_test(test_expectations_are_checked),
 		cmocka_unit_test(test_a_loss_excuses_switches),
+		cmocka_unit_test(test_thread_runs_on_one_cpu_at_a_time),
 		cmocka_unit_test(test_order_of_the_file_is_free),
 		cmocka_unit_test(tracepoint_needs_no_scheduling),
 	};

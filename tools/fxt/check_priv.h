@@ -9,13 +9,19 @@
 
 /* --- check_window.c: events in order of time ----------------------------------------- */
 
+/* A context switch: thread @id leaves the CPU, and thread @tid comes. */
+#define FXT_ITEM_SWITCH	0x100
+
 struct fxt_item {
 	uint64_t ns, end_ns, id;
 	uint64_t offset;
 	uint32_t tid, pid;
 	uint32_t category, name;	/* numbers from names.h */
-	uint32_t type;			/* of the event */
+	uint32_t type;			/* of the event, or FXT_ITEM_SWITCH */
+	uint32_t cpu;
 	bool context;			/* a run of the context @id begins */
+	bool inferred;			/* by the recorder */
+	bool lost;			/* records were lost from @ns to @end_ns */
 };
 
 /* A duration on the stack of a thread: it has no end yet, or ends after the last event. */
@@ -81,6 +87,12 @@ struct fxt_check {
 	struct fxt_table flows;		/* id: .a id, .b offset */
 	struct fxt_expected *expected;
 	size_t nr_expected;
+
+	/* check_cpus.c */
+	struct fxt_table on;		/* tid + 1: .a the CPU on which the thread runs */
+	struct fxt_table twice;		/* tid, cpu: .a time at which the thread came to another
+					   CPU, .b offset of that record */
+	uint64_t lost_until;		/* switches until then may be missing */
 };
 
 void fxt_found(struct fxt_check *c, enum fxt_rule rule, uint64_t offset, const char *fmt, ...)
@@ -88,12 +100,16 @@ void fxt_found(struct fxt_check *c, enum fxt_rule rule, uint64_t offset, const c
 int fxt_stream_record(struct fxt_check *c, const struct fxt_record *rec);
 int fxt_stream_end(struct fxt_check *c);
 int fxt_window_add(struct fxt_check *c, const struct fxt_record *rec);
+int fxt_window_switch(struct fxt_check *c, const struct fxt_record *rec);
 int fxt_window_end(struct fxt_check *c);
 int fxt_time_item(struct fxt_check *c, const struct fxt_item *it);
 int fxt_time_end(struct fxt_check *c);
 /* check_context.c: a run of a context begins, or ends */
 int fxt_context_enter(struct fxt_check *c, const struct fxt_item *it);
 void fxt_context_leave(struct fxt_check *c, uint64_t id);
+/* check_cpus.c: a context switch, or a loss of records */
+int fxt_cpus_switch(struct fxt_check *c, const struct fxt_item *it);
+void fxt_cpus_loss(struct fxt_check *c, const struct fxt_item *it);
 void fxt_time_free(struct fxt_check *c);
 
 #endif /* FXT_CHECK_PRIV_H */

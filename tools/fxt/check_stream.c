@@ -137,7 +137,9 @@ static int sched(struct fxt_check *c, const struct fxt_record *rec)
 	cpu->a = rec->ns;
 	cpu->b = rec->in + 1;
 	err = scheduled(c, rec, rec->out);
-	return err ? err : scheduled(c, rec, rec->in);
+	if (!err)
+		err = scheduled(c, rec, rec->in);
+	return err ? err : fxt_window_switch(c, rec);
 }
 
 int fxt_stream_record(struct fxt_check *c, const struct fxt_record *rec)

@@ -271,6 +271,8 @@ void fxt_time_free(struct fxt_check *c)
 	fxt_table_free(&c->async_ids);
 	fxt_table_free(&c->running);
 	fxt_table_free(&c->flows);
+	fxt_table_free(&c->on);
+	fxt_table_free(&c->twice);
 	fxt_names_free(&c->names);
 	free(c->expected);
 	free(c->items);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Sorts events by time. A file has events in the order in which rings were read. So a window of
- * events is sorted at a time: the older half is checked, and the younger half waits for records
- * that may still come between.
+ * Sorts events and context switches by time. A file has them in the order in which rings were
+ * read. So a window of them is sorted at a time: the older half is checked, and the younger half
+ * waits for records that may still come between.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,6 +21,15 @@ static int by_time(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+static int take(struct fxt_check *c, const struct fxt_item *it)
+{
+	if (it->type == FXT_ITEM_SWITCH)
+		return fxt_cpus_switch(c, it);
+	if (it->lost)
+		fxt_cpus_loss(c, it);
+	return fxt_time_item(c, it);
+}
+
 static int settle(struct fxt_check *c, size_t nr)
 {
 	int err = 0;
@@ -29,7 +38,7 @@ static int settle(struct fxt_check *c, size_t nr)
 		return 0;
 	qsort(c->items, c->nr_items, sizeof(*c->items), by_time);
 	for (size_t i = 0; i < nr && !err; i++)
-		err = fxt_time_item(c, &c->items[i]);
+		err = take(c, &c->items[i]);
 	if (nr)
 		c->settled = c->items[nr - 1].ns;
 	c->nr_items -= nr;
@@ -92,8 +101,26 @@ int fxt_window_add(struct fxt_check *c, const struct fxt_record *rec)
 		.category = fxt_name(&c->names, rec->category.s, rec->category.len),
 		.name = fxt_name(&c->names, rec->name.s, rec->name.len),
 	};
+	it->lost = rec->number == ASYNCTRACE_FXT_DURATION &&
+		   fxt_text_is(&rec->category, "asynctrace") &&
+		   fxt_text_is(&rec->name, "lost records");
 	find_context(it, rec);
 	return it->category == UINT32_MAX || it->name == UINT32_MAX ? -ENOMEM : 0;
+}
+
+int fxt_window_switch(struct fxt_check *c, const struct fxt_record *rec)
+{
+	const int err = room(c);
+
+	if (err)
+		return err;
+	if (rec->ns < c->settled)
+		c->tally.late++;
+	c->items[c->nr_items++] = (struct fxt_item){
+		.ns = rec->ns, .offset = rec->offset, .type = FXT_ITEM_SWITCH, .cpu = rec->cpu,
+		.id = rec->out, .tid = rec->in, .inferred = fxt_is_inferred(rec),
+	};
+	return 0;
 }
 
 int fxt_window_end(struct fxt_check *c)

@@ -42,6 +42,7 @@
 	RULE(OUTSIDE, "clock-range", "a time before the session's first clock or after its last", STRICT) \
 	RULE(CPU_TIME, "cpu-time", "time goes backwards in the scheduling of a CPU", STRICT) \
 	RULE(SWITCH, "switch-join", "a thread leaves a CPU that another thread ran on, and no loss explains it", STRICT) \
+	RULE(TWO_CPUS, "thread-twice", "a thread comes to a CPU before it leaves another one, and no loss explains it", LOSS) \
 	RULE(NO_THREAD, "thread-name", "a thread that no object names", CUT) \
 	RULE(NO_PROCESS, "process-name", "a process that no object names", STRICT) \
 	RULE(MAIN, "main-thread", "a process object whose thread of the same id has no object", CUT) \
