@@ -548,6 +548,29 @@ static void test_thread_runs_on_one_cpu_at_a_time(void **unused)
 	}
 }
 
+/* The end of an operation must have the name and the category of its begin. */
+static void test_end_of_another_type_ends_nothing(void **unused)
+{
+	static const uint64_t other[] = {
+		(uint64_t)(WORK ^ CAT) << 48,		/* name */
+		(uint64_t)(CAT ^ WORK) << 32,		/* category */
+	};
+
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
+		struct words b = { 0 };
+		struct fxt_check *c;
+
+		good_file(&b);
+		with_id(&b, ASYNCTRACE_FXT_ASYNC_BEGIN, 1, 4000, 0xb);
+		b.w[with_id(&b, ASYNCTRACE_FXT_ASYNC_END, 1, 4100, 0xb)] ^= other[i];
+		c = check_words(&b, NULL, 0, NULL);
+		assert_int_equal(fxt_findings(c)[FXT_RULE_ASYNC_ORPHAN].count, 1);
+		assert_int_equal(fxt_findings(c)[FXT_RULE_ASYNC_OPEN].count, 1);
+		fxt_check_free(c);
+		words_free(&b);
+	}
+}
+
 /* Events may be in any order in the file: their time counts. */
 static void test_order_of_the_file_is_free(void **unused)
 {
@@ -591,6 +614,7 @@ int main(void)
 		cmocka_unit_test(test_expectations_are_checked),
 		cmocka_unit_test(test_a_loss_excuses_switches),
 		cmocka_unit_test(test_thread_runs_on_one_cpu_at_a_time),
+		cmocka_unit_test(test_end_of_another_type_ends_nothing),
 		cmocka_unit_test(test_order_of_the_file_is_free),
 		cmocka_unit_test(tracepoint_needs_no_scheduling),
 	};
