@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * annotations PROGRAM: the programs of Go's TestAnalyzeAnnotations and TestFoo, one that jumps, one
- * with collections of a runtime, and one with a region at two places. annotations.sh analyses their
- * traces. They print the ids of their operations.
+ * annotations PROGRAM: the programs of Go's TestAnalyzeAnnotations, TestFoo and
+ * TestSummarizeTasksTrace, one that jumps, one with collections of a runtime, and one with a region
+ * at two places. annotations.sh analyses their traces. They print the ids of their operations.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include <asynctrace/inprocess.h>
 #include <asynctrace/memory.h>
 #include <asynctrace/operation.h>
 
@@ -230,6 +232,71 @@ static void jumps(void)
 		TRACE_OPERATION_END(&nested[i], "task", "task");
 }
 
+static void fan_out(uint64_t parent, int workers);
+
+static void *work_in_fan(void *arg)
+{
+	const int i = (intptr_t)arg;
+
+	TRACE_REGION("task", "worker");
+	TRACE_LOGF("log", "fanout region%d", i);
+	if (i == 2)
+		fan_out(at_operation_current(), 0);
+	return NULL;
+}
+
+/* Logs to @parent, and makes a part of it on which this thread and @workers other threads work. */
+static void fan_out(uint64_t parent, int workers)
+{
+	struct at_operation op;
+	pthread_t th[6];
+
+	TRACE_OPERATION_INSTANT(parent, "log", "log", "message", TA_STRING("before do"));
+	TRACE_OPERATION_BEGIN_CHILD(&op, parent, "task", "do");
+	TRACE_OPERATION_INSTANT(op.id, "log2", "log", "message", TA_STRING("do"));
+	{
+		TRACE_OPERATION_SCOPE(op.id, "task", "fanout");
+		for (int i = 0; i < workers; i++)
+			at_thread_create(&th[i], NULL, work_in_fan, (void *)(intptr_t)i);
+	}
+	for (int i = 0; i < workers; i++)
+		pthread_join(th[i], NULL);
+	TRACE_OPERATION_END(&op, "task", "do");
+}
+
+/*
+ * Traces itself while it works on tasks: "parent" is open all along, "type1" begins before the
+ * trace, "type2" ends after it, and "type3" is within it.
+ */
+static void lives(void)
+{
+	struct at_operation parent, type1, type2, type3;
+	const int fd = open("lives.fxt", O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+
+	TRACE_OPERATION_BEGIN(&parent, "task", "parent");
+	TRACE_OPERATION_BEGIN_CHILD(&type1, parent.id, "task", "type1");
+	if (at_trace_start(fd, NULL))
+		return;
+	TRACE_OPERATION_END(&type1, "task", "type1");
+	TRACE_OPERATION_BEGIN_CHILD(&type2, parent.id, "task", "type2");
+	TRACE_OPERATION_BEGIN(&type3, "task", "type3");
+	for (int i = 0; i < 2; i++) {
+		fan_out(0, 4);
+		fan_out(parent.id, 2);
+		fan_out(type1.id, 3);
+		fan_out(type2.id, 6);
+		fan_out(type3.id, 5);
+	}
+	TRACE_OPERATION_END(&type3, "task", "type3");
+	at_trace_stop(NULL);
+	TRACE_OPERATION_END(&type2, "task", "type2");
+	TRACE_OPERATION_END(&parent, "task", "parent");
+	print("parent", &parent);
+	print("type1", &type1);
+	print("type2", &type2);
+	print("type3", &type3);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -238,7 +305,7 @@ int main(int argc, char **argv)
 	} programs[] = {
 		{ "annotations", annotations }, { "tree", tree }, { "collections", collections },
 		{ "jumps", jumps }, { "overlaps", overlaps },
-		{ "places", places }, { "logs", logs },
+		{ "places", places }, { "logs", logs }, { "lives", lives },
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)

@@ -183,6 +183,43 @@ check "a place within another one counts" [ "$(kind "$outer" '.total_ns > .self_
 check "names as before" [ "$(all 'map(select(.region == "task/place") | .count) | add')" = 5 ]
 end
 
+# task ID: print the children, the logs and the number of threads of both, in the operation's tree
+task() {
+	report lives.fxt tree "$1" && all 'map(select(.depth == 1)) |
+		"\(map(select(.kind == "operation") | .what | sub("^ +"; "")) | sort | join(", ")); \(
+		map(select(.kind == "log") | .what | sub("^ +"; "")) | sort | join(", ")); \(
+		map(.thread) | unique | length)"'
+}
+
+begin "G25_G29_tasks_that_outlive_the_trace"
+check run status 0 "$PROGRAM" lives
+cp out said
+check "what is cut is excused" valid lives.fxt --allow-open
+check operations report lives.fxt
+check "open and complete" [ "$(all 'map("\(.type) \(.count) \(.incomplete)") | sort | join(", ")')" = \
+	"task/do 18 0, task/type2 0 1, task/type3 1 0" ] || cat out
+check "begun before: has children and logs" [ "$(task "$(id parent)")" = \
+	"task/do, task/do, task/type2 (does not end); log: before do, log: before do; 1" ] ||
+	task "$(id parent)"
+check "ended within: its parent is lost" [ "$(task "$(id type1)")" = \
+	"task/do, task/do; log: before do, log: before do; 1" ] || task "$(id type1)"
+check "ends after" [ "$(task "$(id type2)")" = \
+	"task/do, task/do; log: before do, log: before do; 1" ] || task "$(id type2)"
+check "within: no parent" [ "$(task "$(id type3)")" = \
+	"task/do, task/do; log: before do, log: before do; 1" ] || task "$(id type3)"
+part=$(all 'map(select(.depth == 1 and .kind == "operation"))[0].id')
+check "a part, with the logs of 5 threads" [ "$(task "$part" | sed 's/; [0-9]*$//')" = \
+	"task/do; log2: do, log: before do, log: fanout region0, log: fanout region1, log: fanout region2, log: fanout region3, log: fanout region4" ] ||
+	task "$part"
+within=$(all 'map(select(.depth == 1 and .kind == "operation"))[0].id')
+check related report lives.fxt related "$part"
+check "6 threads" [ "$(all 'map(select(.distance == 0).tid) | unique | length')" = 6 ] || cat out
+check "a part of the part" [ "$(task "$within")" = "; log2: do; 1" ] || task "$within"
+check logs report lives.fxt logs
+check "of no task" [ "$(all 'map(select(.id == "") | "\(.category): \(.message)") | join(", ")')" = \
+	"log: before do, log: before do" ] || cat out
+end
+
 begin "H8_scopes_that_a_jump_left_end_by_name"
 check "the trace is clean" record jumps
 check regions report jumps.fxt regions
