@@ -217,6 +217,34 @@ begin "threads_equal_the_records"
 recount threads
 end
 
+# Threads 10 and 20 sleep since before the trace, 20 in read(2). 30 is woken and gets a CPU only at
+# the end. 40 runs and is preempted. 50 runs all the time.
+begin "G11_sleepers_neither_run_nor_wait_for_a_cpu"
+check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+from struct import pack
+from machine import argument, head, record, switch, text, wakeup
+
+def thread(tid, *args):
+    ref, data = text("worker-%d" % tid)
+    args = (argument(8, "process", 4000),) + args
+    return record(7 | 2 << 16 | ref << 24 | len(args) << 40, pack("<Q", tid) + data + b"".join(args))
+
+asleep = [argument(2, "state", 1), argument(4, "state_since", 50), argument(4, "read_from", 90),
+          argument(4, "read_until", 95)]
+read = [argument(2, "off_cpu", 8), argument(6, "syscall", "read")]
+open("asleep.fxt", "wb").write(
+    head() + thread(10, *asleep) + thread(20, *asleep, *read) +
+    thread(30) + thread(40) + thread(50) +
+    switch(100, 1, 0, 50, 0) + wakeup(110, 0, 30, 50) + wakeup(115, 0, 40, 50) +
+    switch(120, 0, 0, 40, 0) + switch(200, 0, 40, 0, 0) + switch(300, 0, 0, 30, 0))'
+check threads report --json asleep.fxt threads
+check "times" [ "$(jq -rs 'sort_by(.tid) | map([.tid, .running_ns, .woken_ns, .preempted_ns,
+	.blocked_ns] | join(" ")) | join(", ")' <out)" = \
+	"10 0 0 0 200, 20 0 0 0 200, 30 0 190 0 0, 40 80 5 100 0, 50 200 0 0 0" ] || cat out
+check "sums" [ "$(jq -s 'all(.running_ns + .woken_ns + .preempted_ns + .blocked_ns + .unknown_ns ==
+	.observed_ns)' <out)" = true ]
+end
+
 begin "sched_equals_the_records"
 recount sched
 end
