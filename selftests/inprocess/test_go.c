@@ -4,13 +4,17 @@
  * doc/statements.md has the names of these tests in Go.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/rseq.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <asynctrace/flight.h>
@@ -558,6 +562,174 @@ static void small_recorder(void)
 	done("G71_trace_is_longer_than_a_small_recorder");
 }
 
+/* --- threads of many kinds -------------------------------------------------------------------- */
+
+#define MAIN_WRITER	(FLOWN_WRITERS - 1)
+
+static bool crowd_goes;
+
+static void do_operation(void)
+{
+	struct at_operation op;
+
+	TRACE_OPERATION_BEGIN(&op, "crowd", "operation");
+	{
+		TRACE_OPERATION_SCOPE(op.id, "crowd", "scope");
+		TRACE_LOGF("crowd", "operation %d", 1);
+		sched_yield();
+	}
+	TRACE_OPERATION_END(&op, "crowd", "operation");
+}
+
+static void do_timer(void)
+{
+	TRACE_REGION("crowd", "timer");
+	usleep(500);
+}
+
+static void *write_byte(void *fd)
+{
+	TRACE_REGION("crowd", "write");
+	check(write((intptr_t)fd, "", 1) == 1);
+	return NULL;
+}
+
+/* Reads from a pipe into which a new thread writes. */
+static void do_pipe(void)
+{
+	TRACE_REGION("crowd", "pipe");
+	pthread_t th;
+	int ends[2];
+	char c;
+
+	check(!pipe2(ends, O_CLOEXEC));
+	check(!at_thread_create(&th, NULL, write_byte, (void *)(intptr_t)ends[1]));
+	check(read(ends[0], &c, 1) == 1);
+	pthread_join(th, NULL);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void *connect_to(void *listener)
+{
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un to;
+	socklen_t size = sizeof(to);
+
+	TRACE_REGION("crowd", "connect");
+	check(!getsockname((intptr_t)listener, (struct sockaddr *)&to, &size));
+	check(!connect(fd, (struct sockaddr *)&to, size) && write(fd, "", 1) == 1);
+	close(fd);
+	return NULL;
+}
+
+static void do_socket(void)
+{
+	const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const struct sockaddr_un any = { .sun_family = AF_UNIX };
+	TRACE_REGION("crowd", "accept");
+	pthread_t th;
+	char c;
+	int fd;
+
+	/* Without a path, Linux chooses an address. */
+	check(!bind(listener, (const struct sockaddr *)&any, sizeof(sa_family_t)));
+	check(!listen(listener, 1));
+	check(!at_thread_create(&th, NULL, connect_to, (void *)(intptr_t)listener));
+	fd = accept(listener, NULL, NULL);
+	check(fd >= 0 && read(fd, &c, 1) == 1);
+	pthread_join(th, NULL);
+	close(fd);
+	close(listener);
+}
+
+static void (*const kinds[])(void) = { do_operation, do_operation, do_timer, do_pipe, do_socket };
+
+#define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
+
+static void *do_kind(void *kind)
+{
+	while (__atomic_load_n(&crowd_goes, __ATOMIC_RELAXED))
+		kinds[(intptr_t)kind]();
+	return NULL;
+}
+
+/* Sleeps since before the first trace, until the last one. */
+static void *read_late(void *pipe)
+{
+	char c;
+
+	check(read((intptr_t)pipe, &c, 1) == 1);
+	TRACE_REGION("crowd", "late");
+	TRACE_LOG("crowd", "read at last");
+	return NULL;
+}
+
+/* Does the command succeed with the file? */
+static bool sh_with(int fd, const char *command)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "f=/proc/%d/fd/%d; %s", getpid(), fd, command);
+	fflush(stdout);
+	return !system(line);
+}
+
+/* The trace has the last events before its stop. What begins or ends outside of it is excused. */
+static void check_trace(int fd, uint64_t from, uint64_t until, const struct at_trace_result *r)
+{
+	struct flown f;
+
+	flown_read(fd, &f);
+	check(!f.broken && !r->malformed && !r->unwritten);
+	/* Without rseq, a record is dropped and counted if the ring is busy. */
+	check(r->dropped || (f.of[MAIN_WRITER] == until - from && f.first[MAIN_WRITER] == from &&
+			     f.last[MAIN_WRITER] == until - 1),
+	      "%llu to %llu, not %llu to %llu", u(f.first[MAIN_WRITER]), u(f.last[MAIN_WRITER]),
+	      u(from), u(until - 1));
+	check(sh_with(fd, "said=$(build/asynctrace validate --allow-open $f 2>&1) || { echo \"# $said\"; exit 1; }"));
+}
+
+static void crowd(void)
+{
+	const struct at_trace_options large = { .size = sizeof(large), .ring_size = 8 << 20 };
+	pthread_t th[KINDS], late;
+	const long traces = 11;
+	uint64_t n = 0;
+	int ends[2];
+
+	check(!pipe2(ends, O_CLOEXEC));
+	pthread_create(&late, NULL, read_late, (void *)(intptr_t)ends[0]);
+	__atomic_store_n(&crowd_goes, true, __ATOMIC_RELAXED);
+	for (uintptr_t i = 0; i < KINDS; i++)
+		pthread_create(&th[i], NULL, do_kind, (void *)i);
+	for (long i = 1; i <= traces; i++) {
+		struct at_trace_result r = { .size = sizeof(r) };
+		const uint64_t from = n;
+		const int fd = memory();
+
+		check(!at_trace_start(fd, &large));
+		usleep(1000 * (i % 4));
+		if (i == traces) {
+			check(write(ends[1], "", 1) == 1);
+			pthread_join(late, NULL);
+		}
+		while (n < from + 50)
+			flown_write(MAIN_WRITER, n++);
+		check(!at_trace_stop(&r));
+		check_trace(fd, from, n, &r);
+		check(i < traces || r.dropped || has_log(fd, "crowd", "read at last"));
+		check(sh_with(fd, "a=$(build/asynctrace dump --json $f) && [ \"$a\" ] && [ \"$a\" = \"$(build/asynctrace dump --json $f)\" ]"));
+		close(fd);
+	}
+	__atomic_store_n(&crowd_goes, false, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < KINDS; i++)
+		pthread_join(th[i], NULL);
+	close(ends[0]);
+	close(ends[1]);
+	done("G5_G12_traces_of_threads_of_many_kinds");
+}
+
 /* --- trace and flight recorder in all orders -------------------------------------------------- */
 
 /**
@@ -663,6 +835,7 @@ int main(void)
 	log_in_snapshot();
 	enabled();
 	small_recorder();
+	crowd();
 	subscribers();
 	return finish();
 }
