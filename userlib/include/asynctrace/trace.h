@@ -54,8 +54,8 @@ typedef uint64_t trace_vthread_id_t;
 
 /*
  * A plain value works as well: its type selects one of the macros above. In C these are
- * arithmetic types, strings and pointers to objects; in C++ also enumerations, std::string and
- * std::string_view.
+ * arithmetic types, strings and pointers to objects; in C++ also enumerations, std::string,
+ * std::string_view and arrays of char that have no NUL.
  */
 #ifdef __cplusplus
 #include <asynctrace/detail/values.hpp>

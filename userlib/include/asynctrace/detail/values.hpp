@@ -30,14 +30,33 @@ TRACE_CXX_INLINE_ at_arg_ at_value_(std::nullptr_t)
 	return at_arg_null_();
 }
 
-TRACE_CXX_INLINE_ at_arg_ at_value_(const char *s)
+/* A template with T by value, so that an array prefers the function below. */
+template <typename T,
+	  std::enable_if_t<std::is_same_v<T, const char *> || std::is_same_v<T, char *>, int> = 0>
+TRACE_CXX_INLINE_ at_arg_ at_value_(T s)
 {
 	return at_arg_string_(s);
 }
 
-TRACE_CXX_INLINE_ at_arg_ at_value_(char *s)
+/*
+ * Text in an array ends at its first NUL, or else at the end of the array. Compilers compute
+ * strlen() of a literal, but not strnlen().
+ */
+template <std::size_t N> TRACE_CXX_INLINE_ at_arg_ at_value_(const char (&s)[N])
 {
-	return at_arg_string_(s);
+	if (__builtin_constant_p(s[N - 1]) && !s[N - 1])
+		return at_arg_string_(s);
+	return at_arg_text_(s, strnlen(s, N));
+}
+
+/* A class that converts to a string of C and not to std::string_view */
+template <typename T,
+	  std::enable_if_t<std::is_class_v<std::remove_reference_t<T>> &&
+			   std::is_convertible_v<T, const char *> &&
+			   !std::is_convertible_v<T, std::string_view>, int> = 0>
+TRACE_CXX_INLINE_ at_arg_ at_value_(T &&s)
+{
+	return at_arg_string_(static_cast<T &&>(s));
 }
 
 /* Also takes std::string; a temporary one lives until the end of the statement. */
