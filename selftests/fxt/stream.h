@@ -91,7 +91,7 @@ struct stream {
 	void *arg;
 	struct {
 		uint64_t delivered, overwritten, dropped, cleared;
-	} rings[8][16];		/* by provider, ring */
+	} rings[16][16];		/* by provider, ring */
 };
 
 void stream_open(struct stream *s);

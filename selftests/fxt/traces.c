@@ -10,6 +10,7 @@
  *	traces twice FILE		several arguments with one name
  *	traces big FILE MEGABYTES	instants, as many as fit
  *	traces load FILE EVENTS		two processes of a busy server; see load.h
+ *	traces tables FILE		what Perfetto's tests expect; see perfetto.h
  *
  * Prints "KEY VALUE" lines with what the file must contain.
  */
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "load.h"
+#include "perfetto.h"
 
 #define MS	1000000ULL
 
@@ -280,7 +282,7 @@ int main(int argc, char **argv)
 	struct stream s;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: traces server|lossy|rpc|nested|evil|twice|big|load FILE [N]\n");
+		fprintf(stderr, "usage: traces server|lossy|rpc|nested|evil|twice|big|load|tables FILE [N]\n");
 		return 2;
 	}
 	test_random_init();
@@ -299,6 +301,8 @@ int main(int argc, char **argv)
 		big(&s, strtoull(argv[3], NULL, 0));
 	else if (!strcmp(argv[1], "load") && argc > 3)
 		load(&s, strtoull(argv[3], NULL, 0));
+	else if (!strcmp(argv[1], "tables"))
+		tables(&s);
 	else
 		return 2;
 	finish(&s);
