@@ -392,8 +392,10 @@ static int mark(struct analysis *a, struct thread *t, const struct item *it)
 		err = orphan_event(a, ANALYSIS_STEP_ALONE, it);
 	if (!d)
 		return err;
-	for (int i = 0; i < ANALYSIS_SAME_ID_MAX && op && !err; i++, op = op->same_id)
+	for (int i = 0; i < ANALYSIS_SAME_ID_MAX && op && !err; i++) {
 		err = operation_is_entered(op) ? 0 : work_on(a, t, d, op, it);
+		op = operation_of(op->async.same_id);
+	}
 	operations_crowded(a, op);
 	return err;
 }

@@ -73,8 +73,7 @@ void analysis_free(struct analysis *a)
 		free(a->cpus[i].of);
 	free(a->cpus);
 	fxt_table_free(&a->threads);
-	fxt_table_free(&a->by_key);
-	fxt_table_free(&a->by_id);
+	fxt_asyncs_free(&a->asyncs);
 	fxt_each(&a->providers, e) {
 		struct strings *s = (struct strings *)(uintptr_t)e->b;
 

@@ -27,6 +27,7 @@
 #define ANALYSIS_ENGINE_H
 
 #include "analysis.h"
+#include "fxt/asyncs.h"
 #include "fxt/names.h"
 #include "fxt/table.h"
 
@@ -433,6 +434,7 @@ int cells_wakeup(struct analysis *a, struct thread *t, const struct item *it);
 #define ANCESTORS_MAX	8
 
 struct operation {
+	struct fxt_async async;		/* first: see operation_of() */
 	struct analysis_id out;
 	/*
 	 * Ids: the parent, the parent's parent, and so on. 0 after the last one that is known. A
@@ -442,14 +444,9 @@ struct operation {
 	uint64_t ancestor_records[ANCESTORS_MAX];	/* .begin_record of each; 0: not known */
 	uint64_t begin, end;
 	uint64_t entered_at;		/* time of the first entry; STILL_OPEN: none so far */
-	uint64_t key;
 	const struct analysis *analysis;
 	struct thread *begin_thread, *end_thread;
 	struct works works;
-	struct operation *same_key, *same_key_newer;	/* open operations with the same key,
-							   begun before and after */
-	struct operation *same_id, *same_id_newer;	/* open operations with the same id,
-							   begun before and after */
 	struct operation *older, *newer;	/* operations that have not been handed out */
 	struct thread *waits_for;	/* the thread whose state at .end is not known yet */
 	struct operation *next_waiting, *previous_waiting;
@@ -466,6 +463,12 @@ struct operation {
 	bool crowded;			/* see .crowded of struct analysis_totals */
 };
 
+/* Returns the operation that contains @async. @async may be NULL. */
+static inline struct operation *operation_of(struct fxt_async *async)
+{
+	return (struct operation *)async;
+}
+
 /* True if @op is a part of @whole, or of another part of @whole. */
 bool operation_is_part(const struct operation *op, const struct operation *whole);
 int operations_begin(struct analysis *a, const struct item *it);
@@ -477,7 +480,7 @@ struct analysis_id id_of_item(const struct analysis *a, const struct item *it);
  * time have no order, so an entry at the current time or at the end of @op does not count.
  */
 bool operation_is_entered(const struct operation *op);
-/* Returns the newest open operation with the id @id, or NULL; .same_id links the older ones. */
+/* Returns the newest open operation with the id @id, or NULL; .async.same_id links the older ones. */
 struct operation *operations_by_id(struct analysis *a, uint64_t id);
 /*
  * Counts @op and the older open operations with its id, which the caller leaves out because of
@@ -700,7 +703,7 @@ struct analysis {
 	size_t forget_at;		/* size of the history at which the next scan for
 					   unneeded parts runs */
 	bool over;			/* no more records come */
-	struct fxt_table by_key, by_id;	/* .a struct operation */
+	struct fxt_asyncs asyncs;	/* open operations */
 	struct operation *oldest, *newest;
 	size_t nr_operations;		/* from .oldest to .newest */
 	size_t nr_waiting;		/* operations that wait for the state of a thread */

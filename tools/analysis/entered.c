@@ -103,10 +103,10 @@ static int join(struct analysis *a, struct thread *t, struct operation *op, uint
 	int err = 0;
 
 	/* Add the newest operation last, so that work_at() prefers it. */
-	for (; op && op->same_id && nr < ANALYSIS_SAME_ID_MAX; nr++)
-		op = op->same_id;
-	operations_crowded(a, op ? op->same_id : NULL);
-	for (; op && nr-- && !err; op = op->same_id_newer) {
+	for (; op && op->async.same_id && nr < ANALYSIS_SAME_ID_MAX; nr++)
+		op = operation_of(op->async.same_id);
+	operations_crowded(a, op ? operation_of(op->async.same_id) : NULL);
+	for (; op && nr-- && !err; op = operation_of(op->async.same_id_newer)) {
 		if (op->begin > newest || has_entered(t, op))
 			continue;
 		t->newest = op->begin;
@@ -185,7 +185,7 @@ void entered_operation(struct analysis *a, uint64_t id, uint64_t begin)
 {
 	struct operation *op = operations_by_id(a, id);
 
-	for (int i = 0; i < ANALYSIS_SAME_ID_MAX && op; i++, op = op->same_id)
+	for (int i = 0; i < ANALYSIS_SAME_ID_MAX && op; i++, op = operation_of(op->async.same_id))
 		if (op->begin == begin && op->entered_at == STILL_OPEN)
 			op->entered_at = a->now;
 	operations_crowded(a, op);

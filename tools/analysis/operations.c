@@ -24,7 +24,7 @@ void operation_put(struct operation *op)
 
 static uint64_t key_of(const struct item *it)
 {
-	return fxt_hash(fxt_hash(it->id, it->category), it->paired ? 0 : it->name);
+	return fxt_async_key(it->id, it->category, it->paired ? 0 : it->name);
 }
 
 bool operation_is_entered(const struct operation *op)
@@ -45,15 +45,13 @@ bool operation_is_part(const struct operation *op, const struct operation *whole
 
 struct operation *operations_by_id(struct analysis *a, uint64_t id)
 {
-	struct fxt_entry *e = fxt_find(&a->by_id, fxt_hash(id, 0));
-
-	return e ? (struct operation *)(uintptr_t)e->a : NULL;
+	return operation_of(fxt_async_newest(&a->asyncs, id));
 }
 
 void operations_crowded(struct analysis *a, struct operation *op)
 {
 	/* If @op was counted before, all older ones were, too. */
-	for (; op && !op->crowded; op = op->same_id) {
+	for (; op && !op->crowded; op = operation_of(op->async.same_id)) {
 		op->crowded = true;
 		a->totals.crowded++;
 	}
@@ -70,33 +68,6 @@ struct analysis_id id_of_item(const struct analysis *a, const struct item *it)
 		.key = it->paired && it->category != NO_NAME ? text_of(a, it->category) : NULL,
 		.provider = provider && provider->a ? text_of(a, provider->a - 1) : "",
 	};
-}
-
-/* Removes @op from the tables of open operations. */
-static void close_operation(struct analysis *a, struct operation *op)
-{
-	struct fxt_entry *key, *id;
-
-	if (op->same_key)
-		op->same_key->same_key_newer = op->same_key_newer;
-	if (op->same_key_newer) {
-		op->same_key_newer->same_key = op->same_key;
-	} else {
-		key = fxt_find(&a->by_key, op->key);
-		key->a = (uintptr_t)op->same_key;
-		if (!key->a)
-			fxt_remove(&a->by_key, key);
-	}
-	if (op->same_id)
-		op->same_id->same_id_newer = op->same_id_newer;
-	if (op->same_id_newer) {
-		op->same_id_newer->same_id = op->same_id;
-		return;
-	}
-	id = fxt_find(&a->by_id, fxt_hash(op->out.id, 0));
-	id->a = (uintptr_t)op->same_id;
-	if (!id->a)
-		fxt_remove(&a->by_id, id);
 }
 
 /* Reports the end of @op to the sink. Works in durations that are still open end here, too. */
@@ -116,11 +87,11 @@ static void tell_end(const struct analysis *a, const struct operation *op)
  */
 static bool replace_pair(struct analysis *a, const struct item *it)
 {
-	struct fxt_entry *key = it->paired ? fxt_find(&a->by_key, key_of(it)) : NULL;
-	struct operation *op = key ? (struct operation *)(uintptr_t)key->a : NULL;
+	struct operation *op = it->paired ?
+		operation_of(fxt_async_ended(&a->asyncs, key_of(it))) : NULL;
 
 	if (op) {
-		close_operation(a, op);
+		fxt_async_end(&a->asyncs, &op->async);
 		op->replaced = true;
 	}
 	return op;
@@ -147,33 +118,28 @@ static void set_ancestors(struct analysis *a, struct operation *op, const struct
 int operations_begin(struct analysis *a, const struct item *it)
 {
 	const bool replaced = replace_pair(a, it);
-	struct fxt_entry *key = fxt_make(&a->by_key, key_of(it));
-	struct fxt_entry *id = fxt_make(&a->by_id, fxt_hash(it->id, 0));
 	struct thread *t = thread_of(a, it->tid);
 	struct operation *op = calloc(1, sizeof(*op));
 	int err = 0;
 
-	if (!key || !id || !t || !op) {
+	if (!t || !op) {
 		free(op);
 		return -ENOMEM;
 	}
 	*op = (struct operation){
+		.async = { .key = key_of(it), .id = it->id },
 		.out = id_of_item(a, it), .begin_thread = t,
-		.begin = it->ns, .end = STILL_OPEN, .key = key->key, .refs = 1,
+		.begin = it->ns, .end = STILL_OPEN, .refs = 1,
 		.entered_at = STILL_OPEN, .analysis = a,
 		.begin_record = it->record, .wanted = it->wanted,
-		.same_key = (struct operation *)(uintptr_t)key->a,
-		.same_id = (struct operation *)(uintptr_t)id->a,
 		.older = a->newest,
 	};
 	set_ancestors(a, op, it);
+	if (fxt_async_begin(&a->asyncs, &op->async)) {
+		free(op);
+		return -ENOMEM;
+	}
 	t->refs++;
-	if (op->same_key)
-		op->same_key->same_key_newer = op;
-	if (op->same_id)
-		op->same_id->same_id_newer = op;
-	key->a = (uintptr_t)op;
-	id->a = (uintptr_t)op;
 	if (a->newest)
 		a->newest->newer = op;
 	else
@@ -186,20 +152,19 @@ int operations_begin(struct analysis *a, const struct item *it)
 		});
 	if (err)
 		return err;
-	return op->same_key || replaced ? orphan_event(a, ANALYSIS_BEGUN_AGAIN, it) : 0;
+	return op->async.same_key || replaced ? orphan_event(a, ANALYSIS_BEGUN_AGAIN, it) : 0;
 }
 
 int operations_end(struct analysis *a, const struct item *it)
 {
-	struct fxt_entry *key = fxt_find(&a->by_key, key_of(it));
-	struct operation *op = key ? (struct operation *)(uintptr_t)key->a : NULL;
+	struct operation *op = operation_of(fxt_async_ended(&a->asyncs, key_of(it)));
 
 	/* An end that came too late to be sorted may lie before the begin. */
 	if (!op || it->ns < op->begin) {
 		a->totals.orphans++;
 		return orphan_event(a, ANALYSIS_END_ALONE, it);
 	}
-	close_operation(a, op);
+	fxt_async_end(&a->asyncs, &op->async);
 	op->end = it->ns;
 	op->end_record = it->record;
 	op->end_thread = thread_of(a, it->tid);
@@ -403,7 +368,7 @@ int analysis_peek(struct analysis *a, const struct analysis_operation *which, ui
 	struct operation *op = which ? operations_by_id(a, which->id.id) : a->oldest;
 	int err = 0;
 
-	for (; op && !err; op = which ? op->same_id : op->newer)
+	for (; op && !err; op = which ? operation_of(op->async.same_id) : op->newer)
 		if (!op->ended && op->begin <= ns && (!which || op->begin == which->begin))
 			err = peek(a, op, ns, which, row, arg);
 	return err;
@@ -429,7 +394,7 @@ int operations_settled(struct analysis *a, struct thread *t)
 static int give_up(struct analysis *a, struct operation *op)
 {
 	if (!op->replaced)
-		close_operation(a, op);
+		fxt_async_end(&a->asyncs, &op->async);
 	op->end = a->now > op->begin ? a->now : op->begin;
 	op->end_record = op->begin_record;
 	tell_end(a, op);

@@ -3,6 +3,7 @@
 #ifndef FXT_CHECK_PRIV_H
 #define FXT_CHECK_PRIV_H
 
+#include "asyncs.h"
 #include "check.h"
 #include "names.h"
 #include "table.h"
@@ -81,8 +82,7 @@ struct fxt_check {
 	/* check_time.c */
 	struct fxt_names names;
 	struct fxt_table stacks;	/* tid, pid: .a struct fxt_stack */
-	struct fxt_table asyncs;	/* id, category, name: .a name << 32 | tid, .b offset */
-	struct fxt_table async_ids;	/* id, category: .a number of open operations */
+	struct fxt_asyncs asyncs;	/* open async operations */
 	struct fxt_table running;	/* ids of contexts */
 	struct fxt_table flows;		/* id: .a id, .b offset */
 	struct fxt_expected *expected;

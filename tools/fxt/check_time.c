@@ -110,31 +110,40 @@ static void end(struct fxt_check *c, struct fxt_stack *s, const struct fxt_item 
 
 /* --- async operations ------------------------------------------------------------ */
 
+struct async {
+	struct fxt_async open;	/* first: its address is that of the struct */
+	uint64_t offset;	/* of the begin */
+	uint32_t name, tid;
+};
+
 static uint64_t async_key(const struct fxt_item *it)
 {
-	return fxt_hash(fxt_hash(it->id, it->category), (uint64_t)it->name + 1);
+	return fxt_async_key(it->id, it->category, it->name);
 }
 
 static int async_begin(struct fxt_check *c, const struct fxt_item *it)
 {
-	struct fxt_entry *e = fxt_make(&c->asyncs, async_key(it));
-	struct fxt_entry *id = fxt_make(&c->async_ids, fxt_hash(it->id, it->category));
+	struct async *op = malloc(sizeof(*op));
 
-	if (!e || !id)
+	if (!op)
 		return -ENOMEM;
-	if (e->b)
+	*op = (struct async){
+		.open = { .key = async_key(it), .id = it->id },
+		.offset = it->offset, .name = it->name, .tid = it->tid,
+	};
+	if (fxt_async_begin(&c->asyncs, &op->open)) {
+		free(op);
+		return -ENOMEM;
+	}
+	if (op->open.same_key)
 		fxt_found(c, FXT_RULE_ASYNC_TWICE, it->offset, "\"%s\" 0x%llx",
 			  c->names.of[it->name], (unsigned long long)it->id);
-	else
-		id->a++;
-	e->a = (uint64_t)it->name << 32 | it->tid;
-	e->b = it->offset;
 	return 0;
 }
 
 static void async_instant(struct fxt_check *c, const struct fxt_item *it)
 {
-	if (!fxt_find(&c->async_ids, fxt_hash(it->id, it->category)))
+	if (!fxt_async_newest(&c->asyncs, it->id))
 		fxt_found(c, FXT_RULE_ASYNC_ORPHAN, it->offset, "instant \"%s\" 0x%llx",
 			  c->names.of[it->name], (unsigned long long)it->id);
 }
@@ -156,18 +165,36 @@ static void async_whole(struct fxt_check *c, const struct fxt_item *it, uint32_t
 
 static void async_end(struct fxt_check *c, const struct fxt_item *it)
 {
-	struct fxt_entry *e = fxt_find(&c->asyncs, async_key(it));
-	struct fxt_entry *id = fxt_find(&c->async_ids, fxt_hash(it->id, it->category));
+	struct async *op = (struct async *)fxt_async_ended(&c->asyncs, async_key(it));
 
-	if (!e) {
+	if (!op) {
 		fxt_found(c, FXT_RULE_ASYNC_ORPHAN, it->offset, "end \"%s\" 0x%llx",
 			  c->names.of[it->name], (unsigned long long)it->id);
 		return;
 	}
-	async_whole(c, it, e->a);
-	fxt_remove(&c->asyncs, e);
-	if (id && !--id->a)
-		fxt_remove(&c->async_ids, id);
+	async_whole(c, it, op->tid);
+	fxt_async_end(&c->asyncs, &op->open);
+	free(op);
+}
+
+/* Reports the operations that did not end. */
+static void asyncs_end(struct fxt_check *c)
+{
+	fxt_each(&c->asyncs.by_key, e)
+		for (struct async *op = (struct async *)(uintptr_t)e->a; op;
+		     op = (struct async *)op->open.same_key)
+			fxt_found(c, FXT_RULE_ASYNC_OPEN, op->offset, "\"%s\"",
+				  c->names.of[op->name]);
+}
+
+static void asyncs_free(struct fxt_check *c)
+{
+	fxt_each(&c->asyncs.by_key, e)
+		for (struct async *op = (struct async *)(uintptr_t)e->a, *older; op; op = older) {
+			older = (struct async *)op->open.same_key;
+			free(op);
+		}
+	fxt_asyncs_free(&c->asyncs);
 }
 
 /* --- flows ---------------------------------------------------------------------------- */
@@ -239,8 +266,7 @@ int fxt_time_end(struct fxt_check *c)
 				fxt_found(c, FXT_RULE_DURATION_OPEN, s->of[i].offset, "\"%s\"",
 					  c->names.of[s->of[i].name]);
 	}
-	fxt_each(&c->asyncs, e)
-		fxt_found(c, FXT_RULE_ASYNC_OPEN, e->b, "\"%s\"", c->names.of[e->a >> 32]);
+	asyncs_end(c);
 	fxt_each(&c->flows, e)
 		fxt_found(c, FXT_RULE_FLOW_OPEN, e->b, "0x%llx", (unsigned long long)e->a);
 	for (size_t i = 0; i < c->nr_expected; i++) {
@@ -267,8 +293,7 @@ void fxt_time_free(struct fxt_check *c)
 		free(s);
 	}
 	fxt_table_free(&c->stacks);
-	fxt_table_free(&c->asyncs);
-	fxt_table_free(&c->async_ids);
+	asyncs_free(c);
 	fxt_table_free(&c->running);
 	fxt_table_free(&c->flows);
 	fxt_table_free(&c->on);
