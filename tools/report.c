@@ -109,6 +109,7 @@ static int read_rows(struct report *r)
 	s->record = r->what->record;
 	s->restart = restart;
 	s->opts.totals_only = r->what->totals_only;
+	s->opts.grouped = r->what->grouped;
 	status = source_read(s);
 	if (status || !r->other)
 		return status;

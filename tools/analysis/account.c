@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "busy.h"
 #include "engine.h"
 #include "throttling.h"
 
@@ -408,28 +409,35 @@ int divide_runnable(struct analysis *a, const struct analysis_interval *row, str
 	return err;
 }
 
+const struct work *busy_work(struct thread *t, uint64_t from, uint64_t to, uint64_t *end)
+{
+	const struct work *w = work_at(t, from + 1);
+	const size_t next = works_after(&t->works, from);
+
+	*end = to;
+	if (w && work_end(w) < *end)
+		*end = work_end(w);
+	if (next < t->works.nr && t->works.of[next]->from < *end)
+		*end = t->works.of[next]->from;
+	return w;
+}
+
 /*
  * Splits the queued interval @row of @op into one part for each operation that @next worked on
  * meanwhile. @next: the thread that works on @op next. Adds the parts to @l.
  */
-int divide_queued(const struct analysis *a, const struct operation *op,
+int divide_queued(struct analysis *a, const struct operation *op,
 		  const struct analysis_interval *row, struct thread *next, struct intervals *l)
 {
 	struct analysis_interval part = *row;
 	int err = 0;
 
+	if (next && busy_usable(a))
+		return busy_divide(a, op, row, next, l);
 	part.thread = next ? &next->out : NULL;
 	while (next && part.from < row->to && !err) {
-		const struct work *w = work_at(next, part.from + 1);
-		size_t i;
+		const struct work *w = busy_work(next, part.from, row->to, &part.to);
 
-		part.to = row->to;
-		if (w && work_end(w) < part.to)
-			part.to = work_end(w);
-		/* End the part where another work begins. */
-		i = works_after(&next->works, part.from);
-		if (i < next->works.nr && next->works.of[i]->from < part.to)
-			part.to = next->works.of[i]->from;
 		part.other_id = id_of(a, w);
 		part.part = part.other_id && operation_is_part(w->op, op);
 		err = go_on(l, &part);

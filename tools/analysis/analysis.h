@@ -108,6 +108,8 @@ struct analysis_interval {
 	const struct analysis_id *other_id;	/* operation that .other worked on; NULL: not
 						   known */
 	bool part;		/* queued: .other_id is a part of this operation, or of its parts */
+	size_t joined;		/* with .grouped: number of intervals that this one stands for;
+				   0: it stands for itself */
 	/*
 	 * runnable: a cgroup of .thread's process that was throttled meanwhile, because it had used
 	 * up its CPU quota; NULL: none is known. .throttled_ns is an upper limit of the time for
@@ -435,6 +437,13 @@ struct analysis_options {
 	 * Without paths and divisions, the analysis takes half of the time.
 	 */
 	bool totals_only;
+	/*
+	 * Join the intervals of an operation that was queued for a thread if the operations that
+	 * the thread worked on meanwhile have the same name. These intervals are not in order of
+	 * time; only their lengths are true. Of .other_id, only .name is set. This is for callers
+	 * that add up the time of many operations. analysis_peek() must not be used.
+	 */
+	bool grouped;
 	/*
 	 * An operation that has ended waits for the record that determines what its threads did
 	 * at its end. After this many ns, analysis_settle() hands it out without that record.

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "busy.h"
 #include "engine.h"
 #include "entered.h"
 
@@ -64,8 +65,9 @@ size_t works_after(const struct works *w, uint64_t ns)
 }
 
 /*
- * Notes that the work at @at and the @nr works before it ended before @ns. The end of a work never
- * becomes later, so searches for later times can skip these works.
+ * Notes that the work at @at and the @nr works before it ended before @ns. Searches for later times
+ * can skip these works, because the end of a work never becomes later. busy_ended() handles an
+ * exception.
  */
 static void note_ended(struct thread *t, size_t at, size_t nr, uint64_t ns)
 {
@@ -77,6 +79,12 @@ static void note_ended(struct thread *t, size_t at, size_t nr, uint64_t ns)
 	w->ended_before = ns;
 	if (t->marked <= at)
 		t->marked = at + 1;
+}
+
+void works_unmark(struct thread *t)
+{
+	while (t->marked)
+		t->works.of[--t->marked]->ended_before = 0;
 }
 
 struct work *work_at(struct thread *t, uint64_t ns)
@@ -226,6 +234,7 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 		if (w->to != STILL_OPEN)
 			continue;
 		w->to = it->ns;
+		busy_cut(t, it->ns);
 		work_lasts(a, w, it->ns);
 	}
 	/*
@@ -310,6 +319,7 @@ int works_insert(struct analysis *a, struct thread *t, struct work *work)
 	while (t->marked > at)
 		w->of[t->marked--]->ended_before = 0;
 	a->history++;
+	busy_cut(t, work->from);
 	return 0;
 }
 

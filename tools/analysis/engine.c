@@ -466,6 +466,7 @@ int analysis_end(struct analysis *a)
 	a->totals.unnamed = a->names.refused;
 
 	a->over = true;
+	a->busy_version++;
 	return err ? err : scheduling_finish(a);
 }
 

@@ -18,6 +18,7 @@
  *	operations.c	finds begins and ends of operations
  *	account.c	makes the intervals of an operation that has ended
  *	path.c		makes its critical path
+ *	busy.c		sums what threads worked on while operations were queued
  *	orphans.c	makes rows of events without their counterpart
  *	threads.c	makes rows of threads, wakeups, waits and turns
  *	needs.c		collects the records that a row depends on
@@ -293,6 +294,7 @@ struct thread {
 	uint64_t counted;	/* number of the last operation for which account.c, or the last
 				   call for which needs.c, has counted it */
 	const struct piece *piece;	/* its last piece in the queues of account.c */
+	struct busy *busy;	/* see busy.c; NULL: not needed so far */
 	struct thread_counts counts;
 	struct woken woken;
 	struct turn turn;
@@ -404,6 +406,8 @@ int works_add(struct works *w, struct work *work);
 /* Adds @work to the works of @t, in order of .from. */
 int works_insert(struct analysis *a, struct thread *t, struct work *work);
 void works_free(struct works *w);
+/* Forgets which works of @t have ended, because the end of a work became later. */
+void works_unmark(struct thread *t);
 void work_put(struct work *w);
 /*
  * Reports to the sink that the event of @w matters until @ns; STILL_OPEN: the end is not known yet.
@@ -480,7 +484,9 @@ struct analysis_id id_of_item(const struct analysis *a, const struct item *it);
  * time have no order, so an entry at the current time or at the end of @op does not count.
  */
 bool operation_is_entered(const struct operation *op);
-/* Returns the newest open operation with the id @id, or NULL; .async.same_id links the older ones. */
+/*
+ * Returns the newest open operation with the id @id, or NULL; .async.same_id links the older ones.
+ */
 struct operation *operations_by_id(struct analysis *a, uint64_t id);
 /*
  * Counts @op and the older open operations with its id, which the caller leaves out because of
@@ -607,8 +613,13 @@ void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 	      uint64_t from, uint64_t to, struct analysis_interval *row);
 /* Add @row of @op, which is runnable or queued, to @l, divided by the cause of the wait. */
 int divide_runnable(struct analysis *a, const struct analysis_interval *row, struct intervals *l);
-int divide_queued(const struct analysis *a, const struct operation *op,
+int divide_queued(struct analysis *a, const struct operation *op,
 		  const struct analysis_interval *row, struct thread *next, struct intervals *l);
+/*
+ * Returns what @t works on from @from on, or NULL. Sets *@end to the time, at most @to, at which
+ * this ends or another work begins.
+ */
+const struct work *busy_work(struct thread *t, uint64_t from, uint64_t to, uint64_t *end);
 /*
  * Returns the names of @w's operation. Returns NULL if @w is NULL, or if lost records may
  * include the duration that really enclosed the operation's event.
@@ -703,6 +714,8 @@ struct analysis {
 	size_t forget_at;		/* size of the history at which the next scan for
 					   unneeded parts runs */
 	bool over;			/* no more records come */
+	uint64_t entered_last;		/* time at which an operation was entered last */
+	uint64_t busy_version;		/* sums of busy.c with another version are invalid */
 	struct fxt_asyncs asyncs;	/* open operations */
 	struct operation *oldest, *newest;
 	size_t nr_operations;		/* from .oldest to .newest */

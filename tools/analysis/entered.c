@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "busy.h"
 #include "engine.h"
 #include "entered.h"
 
@@ -29,8 +30,10 @@ static int add_work(struct analysis *a, struct thread *t, struct operation *op, 
 	};
 	if (op->entered_at == STILL_OPEN && a->sink.entered)
 		a->sink.entered(a->sink.arg, op->begin_record, a->now);
-	if (op->entered_at == STILL_OPEN)
+	if (op->entered_at == STILL_OPEN) {
 		op->entered_at = a->now;
+		busy_entered(a, op);
+	}
 	op->refs++;
 	t->refs++;
 	work_lasts(a, w, STILL_OPEN);
@@ -49,6 +52,7 @@ static void leave(struct analysis *a, struct thread *t, uint64_t ns)
 		struct work *w = t->entered.of[i];
 
 		w->to = ns > w->from ? ns : w->from;
+		busy_cut(t, w->to);
 		work_lasts(a, w, w->to);
 	}
 	works_free(&t->entered);
@@ -131,6 +135,9 @@ static int work_on(struct analysis *a, struct thread *t, uint64_t ns, uint64_t f
 	err = note_turnover(a, t);
 	t->known = true;
 	t->operation = id;
+	/* With the first change, entered operations get priority over durations. */
+	if (!t->changed)
+		busy_cut(t, 0);
 	t->changed = from;
 	t->newest = 0;
 	if (op && a->sink.turn)
@@ -160,6 +167,15 @@ static int join_newer(struct analysis *a, struct thread *t, uint64_t newest)
 	return err ? err : join(a, t, op, a->now, newest, 0, NO_NAME);
 }
 
+/* A scheduling record shows that @t works on the operation of @w. */
+static void show_work(const struct analysis *a, struct thread *t, struct work *w)
+{
+	/* A loss makes a work vague only if no scheduling record shows it. */
+	if (!w->shown && a->losses.nr)
+		busy_cut(t, w->from);
+	w->shown = true;
+}
+
 int entered_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t from, uint64_t id,
 		 uint64_t newest)
 {
@@ -168,7 +184,7 @@ int entered_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t fro
 	if (!err && id)
 		err = join_newer(a, t, newest);
 	for (size_t i = 0; i < t->entered.nr; i++)
-		t->entered.of[i]->shown = true;
+		show_work(a, t, t->entered.of[i]);
 	return err;
 }
 
@@ -186,8 +202,10 @@ void entered_operation(struct analysis *a, uint64_t id, uint64_t begin)
 	struct operation *op = operations_by_id(a, id);
 
 	for (int i = 0; i < ANALYSIS_SAME_ID_MAX && op; i++, op = operation_of(op->async.same_id))
-		if (op->begin == begin && op->entered_at == STILL_OPEN)
+		if (op->begin == begin && op->entered_at == STILL_OPEN) {
 			op->entered_at = a->now;
+			busy_entered(a, op);
+		}
 	operations_crowded(a, op);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "busy.h"
 #include "engine.h"
 
 void thread_free(struct thread *t)
@@ -15,6 +16,7 @@ void thread_free(struct thread *t)
 	while (t->depth)
 		durations_pop(t);
 	free(t->stack);
+	busy_free(t);
 	free(t);
 }
 
@@ -48,6 +50,8 @@ static void forget_thread(struct analysis *a, struct thread *t, uint64_t ns)
 	struct works *w = &t->works;
 	size_t old = s->first, kept = 0;
 
+	/* Its stretches refer to operations of works that may be dropped here. */
+	busy_free(t);
 	while (s->first + 1 < s->nr && s->of[s->first + 1].from <= ns)
 		s->first++;
 	a->history -= s->first - old;

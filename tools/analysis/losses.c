@@ -99,6 +99,7 @@ int losses_item(struct analysis *a, const struct item *it)
 		err = scheduling_lost(a, loss.cpu, loss.from, loss.to);
 	else
 		err = add_window(l, loss.from, loss.to);
+	a->busy_version++;
 	if (err || !a->sink.loss)
 		return err;
 	return a->sink.loss(a->sink.arg, &(struct analysis_loss){
@@ -160,8 +161,10 @@ void losses_forget(struct analysis *a, uint64_t ns)
 {
 	struct losses *l = &a->losses;
 
-	while (l->first < l->nr && l->of[l->first].to <= ns)
+	while (l->first < l->nr && l->of[l->first].to <= ns) {
 		l->first++;
+		a->busy_version++;
+	}
 	if (l->first > l->nr / 2) {
 		l->nr -= l->first;
 		memmove(l->of, l->of + l->first, l->nr * sizeof(*l->of));

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "busy.h"
 #include "engine.h"
 
 /*
@@ -166,6 +167,7 @@ int operations_end(struct analysis *a, const struct item *it)
 	}
 	fxt_async_end(&a->asyncs, &op->async);
 	op->end = it->ns;
+	busy_ended(op);
 	op->end_record = it->record;
 	op->end_thread = thread_of(a, it->tid);
 	if (op->end_thread)
@@ -396,6 +398,7 @@ static int give_up(struct analysis *a, struct operation *op)
 	if (!op->replaced)
 		fxt_async_end(&a->asyncs, &op->async);
 	op->end = a->now > op->begin ? a->now : op->begin;
+	busy_ended(op);
 	op->end_record = op->begin_record;
 	tell_end(a, op);
 	op->left_out = true;
@@ -428,8 +431,10 @@ int operations_finish(struct analysis *a)
 	while (a->oldest && !err) {
 		struct operation *op = a->oldest;
 
-		if (!op->ended)
+		if (!op->ended) {
 			op->end = a->totals.end > op->begin ? a->totals.end : op->begin;
+			busy_ended(op);
+		}
 		err = row(a, op);
 	}
 	return err;

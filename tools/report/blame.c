@@ -92,7 +92,7 @@ static int add(struct blame *b, const char *type, const struct analysis_interval
 		e->a = ++b->nr;
 	}
 	b->of[e->a - 1].ns += row->to - row->from;
-	b->of[e->a - 1].count++;
+	b->of[e->a - 1].count += row->joined ? row->joined : 1;
 	b->ns += row->to - row->from;
 	return 0;
 }

@@ -36,6 +36,7 @@ struct what {
 	 */
 	int (*record)(void *arg, const struct fxt_record *rec);
 	bool totals_only;	/* the report needs no intervals and paths */
+	bool grouped;		/* the report only adds up intervals */
 	size_t data_size;
 	/* Called after the rows of the first of two files. */
 	void (*next_file)(struct report *r);

@@ -104,7 +104,7 @@ static void free_data(void *data)
 #define CAUSES(n, s, f) { \
 	.name = (n), .states = (s), .rows.operation = (f), .data_size = sizeof(struct blame), \
 	.fill = fill, .stacks = print_stacks, .free = free_data, .timed = true, .scheduled = true, \
-	.many = true, COLUMNS(columns) \
+	.many = true, .grouped = true, COLUMNS(columns) \
 }
 
 const struct what whats_causes[] = {
