@@ -172,6 +172,8 @@ static void print_operation(const struct why *w, const struct analysis_operation
 		return;
 	}
 	explain_sentence(stdout, op);
+	if (!op->complete)
+		explain_end(stdout, op);
 	if (w->brief)
 		return;
 	printf("\nOf %s/%" PRIu32 "%s%s. Where the time went:\n\n",
@@ -358,6 +360,7 @@ int why_main(int argc, char **argv)
 		.operation = on_operation, .whole = is_wanted, .arg = &w,
 	};
 	if (w.id) {
+		w.source.opts.open_parts = true;
 		w.source.rows.orphan = on_orphan;
 		w.source.rows.region = on_region;
 	}

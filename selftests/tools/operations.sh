@@ -122,6 +122,35 @@ check "causes" [ "$(all 'map(select(.other | test("part"))) | map("\(.ns) \(.oth
 	"20 working on op, a part" ]
 end
 
+# Thread 7 works on part 2 of operation 1, which hands over to part 3. Neither 1 nor 3 ends.
+begin "open_operation_names_its_last_state_and_part"
+check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+from machine import ASYNC_BEGIN, ASYNC_END, BEGIN, END, argument, event, head, thread
+
+def begin(ns, n, parent):
+    return event(ASYNC_BEGIN, ns, 7, "op", n, [argument(4, "parent", parent)])
+
+def scope(begin, end, n):
+    return event(BEGIN, begin, 7, "scope", args=[argument(4, "operation", n)]) + \
+           event(END, end, 7, "scope", args=[argument(4, "resumed", 0)])
+
+out = head() + thread(7) + begin(100, 1, 0) + begin(110, 2, 1) + scope(120, 140, 2)
+out += event(ASYNC_END, 150, 7, "op", 2)
+open("ended.fxt", "wb").write(out + begin(500, 9, 0))
+open("part.fxt", "wb").write(out + begin(160, 3, 1) + begin(170, 4, 0) + begin(500, 9, 0))
+open("works.fxt", "wb").write(out + begin(160, 3, 1) + scope(180, 190, 1) + scope(200, 500, 1))'
+check "no part" status 0 "$AT" why --brief ended.fxt 1
+check "says so" grep -qx "When the trace ended, it had been queued for .* ns: no thread worked on it." out
+check "part" status 0 "$AT" why part.fxt 1
+check "is named" grep -q "no thread worked on it, but its part op 0x3 was open.$" out
+check "json" status 0 "$AT" why --json --brief part.fxt 1
+check "names it" is "0x3 queued" '"\(.open_part.id) \(.last.state)"'
+check "work" status 0 "$AT" why works.fxt 1
+check "names both" grep -q "^When the trace ended, its state had been unknown for .*, and its part op 0x3 was open.$" out
+check "a whole one" status 0 "$AT" why --json part.fxt 2
+check "has no last state" is "null null" '"\(.last) \(.open_part)"'
+end
+
 # Thread 7 works on the operation, but the trace has no scheduling, so its state is unknown.
 begin "unfinished_states_add_up_to_the_age"
 check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '

@@ -126,8 +126,9 @@ struct analysis_operation {
 	uint64_t begin, end;	/* .end: the end of the trace if the operation is incomplete */
 	bool complete;		/* the trace has begin and end */
 	/*
-	 * The part of it that began last and is open. Only rows of analysis_peek() for one
-	 * operation have it; otherwise NULL.
+	 * The part of it that began last and is open; or NULL. Only rows of analysis_peek() for
+	 * one operation have it, and with .open_parts of the options those of incomplete
+	 * operations.
 	 */
 	const struct analysis_id *open_part;
 	/*
@@ -444,6 +445,11 @@ struct analysis_options {
 	 * that add up the time of many operations. analysis_peek() must not be used.
 	 */
 	bool grouped;
+	/*
+	 * Set .open_part of incomplete operations. Each such row takes time in proportion to the
+	 * number of operations that are open at the end.
+	 */
+	bool open_parts;
 	/*
 	 * An operation that has ended waits for the record that determines what its threads did
 	 * at its end. After this many ns, analysis_settle() hands it out without that record.

@@ -240,6 +240,15 @@ static void stop_waiting(struct analysis *a, struct operation *op)
 	a->nr_waiting--;
 }
 
+/* Returns the newest open part of @whole, or NULL. */
+static const struct analysis_id *open_part(const struct analysis *a, const struct operation *whole)
+{
+	for (const struct operation *op = a->newest; op && op != whole; op = op->older)
+		if (!op->ended && operation_is_part(op, whole))
+			return &op->out;
+	return NULL;
+}
+
 /* Hands out the row of @op and frees @op. */
 static int row(struct analysis *a, struct operation *op)
 {
@@ -274,6 +283,8 @@ static int row(struct analysis *a, struct operation *op)
 		const bool whole = !a->opts.totals_only &&
 				   (!a->sink.whole || a->sink.whole(a->sink.arg, &out));
 
+		if (a->opts.open_parts && whole && !op->ended)
+			out.open_part = open_part(a, op);
 		out.hasty = !a->over && unsettled(op);
 		a->intervals.nr = 0;
 		a->path.nr = 0;
@@ -335,14 +346,6 @@ int operations_overdue(struct analysis *a, uint64_t ns)
 			break;
 	}
 	return err;
-}
-
-static const struct analysis_id *open_part(const struct analysis *a, const struct operation *whole)
-{
-	for (const struct operation *op = a->newest; op && op != whole; op = op->older)
-		if (!op->ended && operation_is_part(op, whole))
-			return &op->out;
-	return NULL;
 }
 
 /* Hands out the row of @op, which is open, as if it ended at @ns. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Explains an operation: the sentence, the account and the critical path as text and as JSON */
+/* Explains an operation as text: the sentence, the account and the critical path */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,7 +281,15 @@ void explain_sentence(FILE *f, const struct analysis_operation *op)
 	fputs(".\n", f);
 }
 
-void explain_now(FILE *f, const struct analysis_operation *op)
+/* Prints the part of the operation that is open. @over: the trace has ended */
+static void print_open_part(FILE *f, const struct analysis_operation *op, const char *word, bool over)
+{
+	fprintf(f, ", %s its part ", word);
+	print_id(f, op->open_part);
+	fprintf(f, " %s open", over ? "was" : "is");
+}
+
+static void print_last(FILE *f, const struct analysis_operation *op, bool over)
 {
 	const struct analysis_interval *last = op->intervals + op->nr_intervals - 1;
 	const struct unit u = unit_of(op->end - op->begin);
@@ -293,22 +301,35 @@ void explain_now(FILE *f, const struct analysis_operation *op)
 		.row = *last, .nr_ids = last->other_id ? 1 : 0, .throttled_ns = last->throttled_ns,
 	};
 	p.ids[0].id = last->other_id;
-	fprintf(f, "It has been %s for ", analysis_state_name(last->state));
+	if (last->state == ANALYSIS_UNKNOWN)
+		fputs(over ? "When the trace ended, its state had been" : "Its state has been", f);
+	else
+		fputs(over ? "When the trace ended, it had been" : "It has been", f);
+	fprintf(f, " %s for ", analysis_state_name(last->state));
 	print_ns(f, last->to - last->from, u);
 	fprintf(f, " %s", u.name);
 	if (last->state == ANALYSIS_QUEUED && !last->thread) {
-		fputs(": no thread works on it", f);
-		if (op->open_part) {
-			fputs(", but its part ", f);
-			print_id(f, op->open_part);
-			fputs(" is open", f);
-		}
-		fputs(".\n", f);
-		return;
+		fprintf(f, ": no thread %s on it", over ? "worked" : "works");
+		if (op->open_part)
+			print_open_part(f, op, "but", over);
+	} else {
+		fputs(": ", f);
+		print_party(f, &p);
+		/* Do not name a part twice. */
+		if (op->open_part && !(last->part && last->other_id->id == op->open_part->id))
+			print_open_part(f, op, "and", over);
 	}
-	fputs(": ", f);
-	print_party(f, &p);
 	fputs(".\n", f);
+}
+
+void explain_now(FILE *f, const struct analysis_operation *op)
+{
+	print_last(f, op, false);
+}
+
+void explain_end(FILE *f, const struct analysis_operation *op)
+{
+	print_last(f, op, true);
 }
 
 /* --- tables ------------------------------------------------------------------------- */
@@ -389,184 +410,4 @@ void explain_joined(FILE *f, const struct analysis_operation *op, const struct j
 	if (nr > JOINED_LINES)
 		fprintf(f, "  %12s  %zu more: asynctrace report FILE tree ID lists them\n", "",
 			nr - JOINED_LINES);
-}
-
-/* --- JSON ------------------------------------------------------------------------------ */
-
-static void json_id(FILE *f, const struct analysis_id *id)
-{
-	char number[ID_TEXT];
-
-	fputc('{', f);
-	fxt_print_json_member(f, "category", id->category);
-	fputc(',', f);
-	fxt_print_json_member(f, "name", id->name);
-	fputc(',', f);
-	fxt_print_json_member(f, "id", id_text(id, number));
-	fprintf(f, ",\"pid\":%" PRIu32 "}", id->pid);
-}
-
-static void json_thread(FILE *f, const struct analysis_thread *t)
-{
-	fprintf(f, "{\"tid\":%" PRIu32 ",\"pid\":%" PRIu32 ",", t->tid, t->pid);
-	fxt_print_json_member(f, "name", t->name);
-	fputc('}', f);
-}
-
-/* Prints what a blocked thread is in. */
-static void json_place(FILE *f, const struct analysis_interval *row)
-{
-	if (!row->in[0])
-		return;
-	fputc(',', f);
-	fxt_print_json_member(f, "blocked_in", reason_of(row));
-	if (!strcmp(row->in, ANALYSIS_PAGE_FAULT))
-		return;
-	fputc(',', f);
-	fxt_print_json_member(f, "syscall", row->in);
-	if (row->has_argument)
-		fprintf(f, ",\"syscall_argument\":\"0x%" PRIx64 "\"", row->argument);
-	if (!reason_file(row)[0])
-		return;
-	fputc(',', f);
-	fxt_print_json_member(f, "file", reason_file(row));
-}
-
-/* Prints the quota that a runnable thread may have waited for. */
-static void json_throttling(FILE *f, const struct analysis_interval *row, uint64_t ns)
-{
-	if (!row->cgroup)
-		return;
-	fputc(',', f);
-	fxt_print_json_member(f, "throttled_cgroup", row->cgroup);
-	fprintf(f, ",\"throttled_ns\":%" PRIu64, ns);
-}
-
-/* Prints the members that rows and parties have in common. */
-static void json_row(FILE *f, const struct analysis_interval *row)
-{
-	static const char *const kinds[] = {
-		[ANALYSIS_OTHER_THREAD] = "thread", [ANALYSIS_OTHER_IDLE] = "idle",
-		[ANALYSIS_OTHER_INTERRUPT] = "interrupt", [ANALYSIS_OTHER_HIDDEN] = "hidden",
-	};
-
-	fprintf(f, "\"state\":\"%s\"", analysis_state_name(row->state));
-	if (row->reason)
-		fprintf(f, ",\"reason\":\"%s\"", analysis_reason_name(row->reason));
-	json_place(f, row);
-	if (row->thread) {
-		fputs(",\"thread\":", f);
-		json_thread(f, row->thread);
-	}
-	if (row->duration[0]) {
-		fputc(',', f);
-		fxt_print_json_member(f, "duration", row->duration);
-	}
-	if (row->other_kind)
-		fprintf(f, ",\"other_kind\":\"%s\"", kinds[row->other_kind]);
-	if (row->other) {
-		fputs(",\"other\":", f);
-		json_thread(f, row->other);
-	}
-	if (row->part)
-		fputs(",\"other_is_part\":true", f);
-}
-
-static void json_rows(FILE *f, const char *key, const struct analysis_interval *rows, size_t nr)
-{
-	fprintf(f, ",\"%s\":[", key);
-	for (size_t i = 0; i < nr; i++) {
-		fprintf(f, "%s{\"from_ns\":%" PRIu64 ",\"to_ns\":%" PRIu64 ",", i ? "," : "",
-			rows[i].from, rows[i].to);
-		json_row(f, &rows[i]);
-		json_throttling(f, &rows[i], rows[i].throttled_ns);
-		if (rows[i].inferred)
-			fputs(",\"inferred\":true", f);
-		if (rows[i].other_id) {
-			fputs(",\"other_operation\":", f);
-			json_id(f, rows[i].other_id);
-		}
-		fputc('}', f);
-	}
-	fputc(']', f);
-}
-
-static void json_parties(FILE *f, const struct analysis_operation *op)
-{
-	struct parties parties = { 0 };
-	const char *comma = "";
-
-	fputs(",\"parties\":[", f);
-	for (int s = 0; s < ANALYSIS_STATES; s++) {
-		if (parties_of(op, s, &parties))
-			continue;
-		for (size_t i = 0; i < parties.nr; i++) {
-			const struct party *p = &parties.of[i];
-			size_t nr = p->nr_ids < PARTY_IDS_MAX ? p->nr_ids : PARTY_IDS_MAX;
-
-			fprintf(f, "%s{\"ns\":%" PRIu64 ",", comma, p->ns);
-			comma = ",";
-			json_row(f, &p->row);
-			json_throttling(f, &p->row, p->throttled_ns);
-			if (nr) {
-				fputs(",\"other_operations\":[", f);
-				for (size_t k = 0; k < nr; k++) {
-					if (k)
-						fputc(',', f);
-					json_id(f, p->ids[k].id);
-				}
-				fprintf(f, "],\"other_operations_count\":%zu", p->nr_ids);
-			}
-			fputc('}', f);
-		}
-	}
-	fputc(']', f);
-	parties_free(&parties);
-}
-
-static void json_joined(FILE *f, const struct joined *joined, const struct analysis_id *id)
-{
-	size_t nr;
-	const struct joined_event *events = joined_of(joined, id, &nr);
-
-	if (!nr)
-		return;
-	fputs(",\"kernel_events\":[", f);
-	for (size_t i = 0; i < nr; i++)
-		fprintf(f, "%s%s", i ? "," : "", events[i].json);
-	fputc(']', f);
-}
-
-void explain_json(FILE *f, const struct analysis_operation *op, bool all,
-		  const struct joined *joined)
-{
-	char number[ID_TEXT];
-
-	fputc('{', f);
-	fxt_print_json_member(f, "provider", op->id.provider);
-	fprintf(f, ",\"pid\":%" PRIu32 ",", op->id.pid);
-	fxt_print_json_member(f, "category", op->id.category);
-	fputc(',', f);
-	fxt_print_json_member(f, "name", op->id.name);
-	fputc(',', f);
-	fxt_print_json_member(f, "id", id_text(&op->id, number));
-	fprintf(f, ",\"complete\":%s,\"begin_ns\":%" PRIu64 ",\"latency_ns\":%" PRIu64,
-		op->complete ? "true" : "false", op->begin, op->end - op->begin);
-	for (int s = 0; s < ANALYSIS_STATES; s++)
-		fprintf(f, ",\"%s_ns\":%" PRIu64, analysis_state_name(s), op->ns[s]);
-	fputs(",\"threads\":[", f);
-	for (size_t i = 0; i < op->nr_threads; i++) {
-		if (i)
-			fputc(',', f);
-		json_thread(f, op->threads[i]);
-	}
-	fputc(']', f);
-	json_parties(f, op);
-	if (all) {
-		json_rows(f, "intervals", op->intervals, op->nr_intervals);
-		json_rows(f, "critical_path", op->path, op->nr_path);
-	}
-	if (joined)
-		json_joined(f, joined, &op->id);
-	fputs("}\n", f);
 }

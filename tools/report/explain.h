@@ -13,6 +13,8 @@ struct joined;
 void explain_sentence(FILE *f, const struct analysis_operation *op);
 /* Prints the last state of an operation that has not ended as a sentence and a newline. */
 void explain_now(FILE *f, const struct analysis_operation *op);
+/* As explain_now(), but for an operation that had not ended when the trace did. */
+void explain_end(FILE *f, const struct analysis_operation *op);
 /* Prints a line for each state, and for each other party in it. */
 void explain_account(FILE *f, const struct analysis_operation *op);
 /* Prints a line for each part of the critical path. */

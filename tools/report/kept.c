@@ -27,7 +27,7 @@ static int by_latency(const void *a, const void *b)
 
 static size_t copy_size(const struct analysis_operation *op)
 {
-	return sizeof(*op) + op->nr_threads * sizeof(*op->threads) +
+	return sizeof(*op) + sizeof(*op->open_part) + op->nr_threads * sizeof(*op->threads) +
 	       (op->nr_intervals + op->nr_path) *
 	       (sizeof(struct analysis_interval) + sizeof(struct analysis_id));
 }
@@ -65,11 +65,15 @@ static struct analysis_operation *copy(const struct analysis_operation *op)
 	*k = *op;
 	rows = (struct analysis_interval *)(k + 1);
 	ids = (struct analysis_id *)(rows + op->nr_intervals + op->nr_path);
-	k->threads = (const struct analysis_thread **)(ids + op->nr_intervals + op->nr_path);
+	k->threads = (const struct analysis_thread **)(ids + op->nr_intervals + op->nr_path + 1);
 	if (op->nr_threads)
 		memcpy(k->threads, op->threads, op->nr_threads * sizeof(*op->threads));
 	k->intervals = copy_rows(&rows, &ids, op->intervals, op->nr_intervals);
 	k->path = copy_rows(&rows, &ids, op->path, op->nr_path);
+	if (op->open_part) {
+		*ids = *op->open_part;
+		k->open_part = ids;
+	}
 	return k;
 }
 
