@@ -88,6 +88,14 @@ void tool_error(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
+void tool_cannot_read(const char *path, const char *why)
+{
+	if (*path)
+		tool_error("cannot read %s: %s", tool_text(path), why);
+	else
+		tool_error("the name of the trace is empty: name a file, or - for the standard input");
+}
+
 static bool is_for_terminals(const char *text)
 {
 	uint32_t code;

@@ -69,7 +69,7 @@ static int dump_file(struct dump *d)
 
 	d->reader = fxt_open(d->path, &err);
 	if (!d->reader) {
-		tool_error("cannot read %s: %s", tool_text(d->path), fxt_error_text(err));
+		tool_cannot_read(d->path, fxt_error_text(err));
 		return TOOL_USAGE;
 	}
 	fxt_on_breach(d->reader, on_breach, d);

@@ -44,6 +44,8 @@ extern const char *tool_name;
  */
 void tool_begin(const char *name, char **argv);
 void __attribute__((format(printf, 1, 2))) tool_error(const char *fmt, ...);
+/* Reports that the trace @path cannot be read because of @why. */
+void tool_cannot_read(const char *path, const char *why);
 
 /* Prints a text that may be longer than the buffer of standard output. */
 void tool_help(const char *text);

@@ -154,7 +154,7 @@ static int validate_file(struct validate *v)
 
 	r = fxt_open(v->path, &err);
 	if (!r) {
-		tool_error("cannot read %s: %s", tool_text(v->path), fxt_error_text(err));
+		tool_cannot_read(v->path, fxt_error_text(err));
 		return TOOL_USAGE;
 	}
 	err = fxt_check_all(v->check, r);

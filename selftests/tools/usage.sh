@@ -87,6 +87,17 @@ check "two formats" status 2 "$AT" report --json --csv --json /dev/null
 check "two formats, the reason" says "each choose a format: use one of them"
 end
 
+# A variable of a script that is not set makes such a name.
+begin "empty_name_of_a_trace_is_told"
+for c in dump validate why report "top --batch"; do
+	check "$c" status 2 "$AT" $c ""
+	check "$c, the reason and the remedy" says \
+		"the name of the trace is empty: name a file, or - for the standard input"
+done
+check "report diff" status 2 "$AT" report diff "" ""
+check "report diff, the reason" says "the name of the trace is empty"
+end
+
 begin "wrong use without output is wrong use"
 "$AT" >/dev/full 2>err
 check "2" [ $? = 2 ]

@@ -289,7 +289,7 @@ static int read_all(struct source *s)
 
 	s->reader = r = fxt_open(s->path, &err);
 	if (!r) {
-		tool_error("cannot read %s: %s", tool_text(s->path), fxt_error_text(err));
+		tool_cannot_read(s->path, fxt_error_text(err));
 		return TOOL_USAGE;
 	}
 	s->damaged = false;

@@ -17,6 +17,6 @@ int feed_failed(const struct feed *f, int err)
 		tool_error("%s needs more memory than --memory allows: choose fewer providers or categories, or a larger --memory",
 			   tool_text(name));
 	else
-		tool_error("cannot read %s: %s", tool_text(name), fxt_error_text(err));
+		tool_cannot_read(name, fxt_error_text(err));
 	return err;
 }
