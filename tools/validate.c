@@ -22,7 +22,7 @@ static const char usage[] =
 "      --expect-async NAME=COUNT  exactly COUNT whole async operations NAME\n"
 "      --cross-thread NAME        each operation NAME begins and ends on different threads\n"
 "      --allow-open               excuse breaches that a loss explains: ends without begin, ...\n"
-"      --window EVENTS            sort EVENTS events by time at once (4194304)\n"
+"      --window EVENTS            sort EVENTS events and switches by time at once (4194304)\n"
 "      --json                     print the result as JSON\n"
 "      --rules                    list the rules\n"
 "  -q, --quiet                    print no result, even with --json: the exit status is it\n"
@@ -88,7 +88,7 @@ static void print_text(const struct validate *v)
 	}
 	if (t->late) {
 		begin_line(v);
-		printf("note: %" PRIu64 " events were out of order by more than the window; a larger --window may find less\n",
+		printf("note: %" PRIu64 " events and switches were out of order by more than the window; a larger --window may find less\n",
 		       t->late);
 	}
 	if (fxt_is_selection(v->check))

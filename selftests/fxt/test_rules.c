@@ -372,10 +372,10 @@ static const struct {
 	W(CONTEXT_LIFE, H6_context_runs_destroyed), W(CONTEXT_TWICE, H6_context_runs_twice),
 };
 
-static struct fxt_check *check_words(const struct words *b, const char *expect, uint64_t count,
-				     const char *cross)
+static struct fxt_check *check_in_window(const struct words *b, size_t window, const char *expect,
+					 uint64_t count, const char *cross)
 {
-	struct fxt_check *c = fxt_check_new(0);
+	struct fxt_check *c = fxt_check_new(window);
 	int fd = memfd_create("rules", MFD_CLOEXEC), err;
 	struct fxt_reader *r;
 	char path[32];
@@ -393,6 +393,12 @@ static struct fxt_check *check_words(const struct words *b, const char *expect, 
 	fxt_close(r);
 	close(fd);
 	return c;
+}
+
+static struct fxt_check *check_words(const struct words *b, const char *expect, uint64_t count,
+				     const char *cross)
+{
+	return check_in_window(b, 0, expect, count, cross);
 }
 
 /* Counts and prints the rules that are not as expected: @rule is broken, and no other one. */
@@ -549,6 +555,29 @@ static void test_thread_runs_on_one_cpu_at_a_time(void **unused)
 	}
 }
 
+/* Switches that come too late to be sorted prove nothing about other CPUs. */
+static void test_late_switches_are_no_breach(void **unused)
+{
+	struct words b = { 0 };
+	struct fxt_check *c;
+
+	good_file(&b);
+	on_cpu(&b, 4, 4000, 0, 102, false);
+	on_cpu(&b, 4, 4200, 102, 0, false);
+	on_cpu(&b, 4, 5000, 0, 102, false);
+	for (uint64_t ns = 5100; ns < 5500; ns += 100)
+		complete(&b, 1, ns, ns + 10);
+	on_cpu(&b, 3, 4300, 0, 102, false);
+	on_cpu(&b, 3, 4900, 102, 0, false);
+	on_cpu(&b, 4, 8000, 102, 0, false);
+	clock_event(&b, END, 9000);
+	c = check_in_window(&b, 2, NULL, 0, NULL);
+	assert_true(fxt_tally(c)->late > 0);
+	assert_int_equal(fxt_findings(c)[FXT_RULE_TWO_CPUS].count, 0);
+	fxt_check_free(c);
+	words_free(&b);
+}
+
 /* The end of an operation must have the name and the category of its begin. */
 static void test_end_of_another_type_ends_nothing(void **unused)
 {
@@ -615,6 +644,7 @@ int main(void)
 		cmocka_unit_test(test_expectations_are_checked),
 		cmocka_unit_test(test_a_loss_excuses_switches),
 		cmocka_unit_test(test_thread_runs_on_one_cpu_at_a_time),
+		cmocka_unit_test(test_late_switches_are_no_breach),
 		cmocka_unit_test(test_end_of_another_type_ends_nothing),
 		cmocka_unit_test(test_order_of_the_file_is_free),
 		cmocka_unit_test(tracepoint_needs_no_scheduling),

@@ -19,14 +19,14 @@ struct fxt_tally {
 	uint64_t records, bytes, events, switches, wakeups, losses, flows;
 	uint64_t asyncs;	/* operations with a begin and an end */
 	uint64_t threads;	/* threads with events */
-	uint64_t late;		/* events that are out of order by more than the window */
+	uint64_t late;		/* events and switches, out of order by more than the window */
 };
 
 struct fxt_check;
 
 /*
- * Returns NULL if there is no memory. @window: number of events that are sorted at a time; 0
- * means 4 million.
+ * Returns NULL if there is no memory. @window: number of events and switches that are sorted at
+ * a time; 0 means 4 million.
  */
 struct fxt_check *fxt_check_new(size_t window);
 void fxt_check_free(struct fxt_check *c);

@@ -114,8 +114,12 @@ int fxt_window_switch(struct fxt_check *c, const struct fxt_record *rec)
 
 	if (err)
 		return err;
-	if (rec->ns < c->settled)
+	if (rec->ns < c->settled) {
+		/* Later switches may contradict the order of this one, so forget all of them. */
 		c->tally.late++;
+		fxt_cpus_loss(c, &(struct fxt_item){ .end_ns = c->settled });
+		return 0;
+	}
 	c->items[c->nr_items++] = (struct fxt_item){
 		.ns = rec->ns, .offset = rec->offset, .type = FXT_ITEM_SWITCH, .cpu = rec->cpu,
 		.id = rec->out, .tid = rec->in, .inferred = fxt_is_inferred(rec),
