@@ -9,7 +9,7 @@
 #define ALL_STATES	((1u << ANALYSIS_STATES) - 1)
 #define MANY		100000
 
-/* What asynctrace report blame and critical add up */
+/* Sums of asynctrace report blame and critical */
 struct causes {
 	struct blame blame, critical;
 	uint64_t intervals, joined;

@@ -152,7 +152,7 @@ static struct found validated(int fd)
 	return found;
 }
 
-/* What the analysis finds */
+/* Results of the analysis */
 struct analysed {
 	struct found found;
 	uint64_t begins[16], ends[16];	/* offsets of records, of whole operations */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What threads worked on while operations were queued for them, as sums. If many operations wait
+ * Sums of what threads worked on while operations were queued for them. If many operations wait
  * for one thread, each one waits for all before it. So the time to list what the thread worked on
  * meanwhile would grow with the square of their number. With .grouped of struct analysis_options,
  * a look-up in the sums of the thread replaces the list.

@@ -282,7 +282,8 @@ void explain_sentence(FILE *f, const struct analysis_operation *op)
 }
 
 /* Prints the part of the operation that is open. @over: the trace has ended */
-static void print_open_part(FILE *f, const struct analysis_operation *op, const char *word, bool over)
+static void print_open_part(FILE *f, const struct analysis_operation *op, const char *word,
+			    bool over)
 {
 	fprintf(f, ", %s its part ", word);
 	print_id(f, op->open_part);
