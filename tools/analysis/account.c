@@ -81,7 +81,7 @@ void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 	      uint64_t from, uint64_t to, struct analysis_interval *row)
 {
 	*row = (struct analysis_interval){
-		.from = from, .to = to, .state = ANALYSIS_UNKNOWN, .thread = &t->out,
+		.from = from, .to = to, .state = ANALYSIS_UNKNOWN, .thread = thread_at(t, from),
 		.duration = "", .in = "",
 		.reason = from < a->floor ? ANALYSIS_DROPPED : ANALYSIS_UNSCHEDULED,
 	};
@@ -108,8 +108,8 @@ void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 			row->other_kind = ANALYSIS_OTHER_NONE;
 			return;
 		}
-		row->other = &waker->out;
 		span_at(t, s->from, &end);
+		row->other = thread_at(waker, end);
 		row->other_id = id_of(a, work_of_waker(waker, end));
 	}
 }
@@ -151,7 +151,7 @@ static int cut(struct analysis *a, struct thread *t, uint64_t from, uint64_t to)
 	return err;
 }
 
-static int count_thread(struct analysis *a, struct thread *t)
+static int count_thread(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	struct scratch *s = &a->scratch;
 
@@ -160,7 +160,7 @@ static int count_thread(struct analysis *a, struct thread *t)
 	t->counted = a->counted;
 	if (!more_room(&s->threads, s->nr_threads, &s->room_threads, sizeof(*s->threads)))
 		return -ENOMEM;
-	s->threads[s->nr_threads++] = &t->out;
+	s->threads[s->nr_threads++] = thread_at(t, ns);
 	return 0;
 }
 
@@ -200,7 +200,7 @@ static int collect(struct analysis *a, const struct operation *op)
 		for (i++; i < nr && s->works[i]->thread == t && s->works[i]->from <= to; i++)
 			if (s->works[i]->to > to)
 				to = s->works[i]->to;
-		err = count_thread(a, t);
+		err = count_thread(a, t, from);
 		if (!err)
 			err = cut(a, t, from > op->begin ? from : op->begin,
 				  to < op->end ? to : op->end);
@@ -399,9 +399,9 @@ int divide_runnable(struct analysis *a, const struct analysis_interval *row, str
 
 		if (part.to > row->to)
 			part.to = row->to;
-		part.other = who ? &who->out : NULL;
+		part.other = who ? thread_at(who, part.from) : NULL;
 		part.other_id = who ? id_of(a, work_at(who, part.from + 1)) : NULL;
-		part.throttled_ns = throttling_within(a, t->out.pid, part.from, part.to,
+		part.throttled_ns = throttling_within(a, row->thread->pid, part.from, part.to,
 						      &part.cgroup);
 		err = go_on(l, &part);
 		part.from = part.to;
@@ -434,7 +434,7 @@ int divide_queued(struct analysis *a, const struct operation *op,
 
 	if (next && busy_usable(a))
 		return busy_divide(a, op, row, next, l);
-	part.thread = next ? &next->out : NULL;
+	part.thread = next ? thread_at(next, row->to) : NULL;
 	while (next && part.from < row->to && !err) {
 		const struct work *w = busy_work(next, part.from, row->to, &part.to);
 

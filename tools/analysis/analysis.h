@@ -50,12 +50,19 @@ const char *analysis_reason_name(enum analysis_reason reason);
 struct analysis_thread {
 	uint32_t tid, pid;	/* pid 0: not known */
 	const char *name;	/* the last name in the trace; "" if there is none */
+	uint32_t generation;	/* number of earlier threads with this id that have ended */
 	/*
 	 * All switches and wakeups of the thread are recorded. Of a thread that is not
 	 * followed, only the times from a switch in to a switch out are known.
 	 */
 	bool followed;
 };
+
+/* Returns a key that no other thread has, and that is not 0. */
+static inline uint64_t analysis_thread_key(const struct analysis_thread *t)
+{
+	return ((uint64_t)t->generation << 32) + t->tid + 1;
+}
 
 /* The names of an operation, which tell it from others */
 struct analysis_id {
@@ -498,8 +505,9 @@ int analysis_finish(struct analysis *a);
  */
 struct analysis *analysis_again(struct analysis *a);
 const struct analysis_totals *analysis_totals(const struct analysis *a);
-/* Returns the thread, or NULL if the records so far do not have it. */
-const struct analysis_thread *analysis_thread_of(const struct analysis *a, uint32_t tid);
+/* Returns the thread that had the id @tid at @ns, or NULL if the records so far do not have it. */
+const struct analysis_thread *analysis_thread_at(const struct analysis *a, uint32_t tid,
+						 uint64_t ns);
 void analysis_free(struct analysis *a);
 
 /* --- what an answer depends on ----------------------------------------------------------- */

@@ -332,7 +332,7 @@ int busy_divide(struct analysis *a, const struct operation *op,
 
 	if (err)
 		return err;
-	part.thread = &next->out;
+	part.thread = thread_at(next, row->to);
 	for (size_t i = 0; i < b->nr_groups; i++)
 		sum(b->groups[i], row);
 	sum_parts(b, op, row);

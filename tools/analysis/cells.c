@@ -55,7 +55,7 @@ int cells_own(struct analysis *a, struct thread *t, const struct item *it, uint6
 {
 	/* Only followed threads have cells. */
 	if (id && !t->out.followed) {
-		t->out.followed = true;
+		identity_follow(t);
 		t->followed_at = it->ns;
 	}
 	return show(a, t, it->ns, id);

@@ -418,7 +418,7 @@ int durations_item(struct analysis *a, const struct item *it)
 	if (!t)
 		return -ENOMEM;
 	if (it->pid)
-		t->out.pid = it->pid;
+		identity_event(t, it->ns, it->pid);
 	if (it->apart)
 		return it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_BEGIN ?
 		       operations_begin(a, it) :

@@ -387,9 +387,9 @@ static int name_thread(struct analysis *a, const struct fxt_record *rec)
 	t = thread_of(a, rec->id);
 	if (!t || name == NO_NAME)
 		return -ENOMEM;
-	t->out.name = text_of(a, name);
-	if (process && process->type == ASYNCTRACE_FXT_ARG_KOID)
-		t->out.pid = process->u;
+	if (identity_name(t, text_of(a, name), process && process->type == ASYNCTRACE_FXT_ARG_KOID ?
+			  process->u : 0))
+		return -ENOMEM;
 	return off_cpu_state(a, t, rec);
 }
 

@@ -9,6 +9,7 @@
  *	scheduling.c	determines the states of threads and CPUs
  *	history.c	keeps these states by time
  *	forget.c	frees history
+ *	identity.c	knows the names of threads that had one id after each other
  *	losses.c	knows the times of lost records
  *	throttling.c	knows the times in which CPU quotas throttled processes
  *	durations.c	determines when a thread works on an operation
@@ -262,8 +263,18 @@ struct woken {
 	bool awake;
 };
 
-struct thread {
+/* A later thread with the id of one that has ended; see identity.c */
+struct identity {
 	struct analysis_thread out;
+	uint64_t since;		/* it has the id after this time */
+	struct identity *older;
+};
+
+struct thread {
+	struct analysis_thread out;	/* the first thread with this id */
+	struct identity *newest_identity;
+	uint64_t exit_read;	/* time of the last exit of the thread that was read since its
+				   name; 0: none */
 	struct spans spans;
 	struct works works;	/* in order of .from */
 	size_t marked;		/* no work from this index on has .ended_before */
@@ -312,6 +323,17 @@ static inline struct span *last_span(struct thread *t)
 	return t->spans.nr > t->spans.first ? &t->spans.of[t->spans.nr - 1] : NULL;
 }
 
+/* Returns the thread that had the id of @t at @ns, for rows. */
+const struct analysis_thread *thread_at(const struct thread *t, uint64_t ns);
+/* An object names @t. @pid 0: not known. Returns 0 or -ENOMEM. */
+int identity_name(struct thread *t, const char *name, uint32_t pid);
+/* The record of an exit of @t at @ns was read. Later records may still be handed on before it. */
+void identity_exit(struct thread *t, uint64_t ns);
+/* @t, of the process @pid, wrote an event at @ns. */
+void identity_event(struct thread *t, uint64_t ns, uint32_t pid);
+/* Marks @t as followed. */
+void identity_follow(struct thread *t);
+void identities_free(struct thread *t);
 /* Returns the thread @tid, and makes it if it is new. NULL: no memory */
 struct thread *thread_of(struct analysis *a, uint32_t tid);
 struct cpu *cpu_of(struct analysis *a, unsigned int cpu);

@@ -229,7 +229,8 @@ static int hand_out_region(struct analysis *a, struct thread *t, size_t i, uint6
 {
 	const struct duration *d = &t->stack[i];
 	struct analysis_region row = {
-		.thread = &t->out, .operation = d->operation, .category = text_of(a, d->category),
+		.thread = thread_at(t, d->begin), .operation = d->operation,
+		.category = text_of(a, d->category),
 		.name = text_of(a, d->name),
 		.place = d->place == NO_NAME ? "" : text_of(a, d->place),
 		.from = d->begin, .to = to > d->begin ? to : d->begin,
@@ -393,6 +394,6 @@ int entered_note(struct analysis *a, const struct fxt_record *rec)
 	}
 	if (!t || !row.category || !row.name || !row.text)
 		return -ENOMEM;
-	row.thread = &t->out;
+	row.thread = thread_at(t, rec->ns);
 	return a->sink.note(a->sink.arg, &row);
 }

@@ -17,6 +17,7 @@ void thread_free(struct thread *t)
 		durations_pop(t);
 	free(t->stack);
 	busy_free(t);
+	identities_free(t);
 	free(t);
 }
 

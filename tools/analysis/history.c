@@ -27,11 +27,12 @@ struct thread *thread_of(struct analysis *a, uint32_t tid)
 	return t;
 }
 
-const struct analysis_thread *analysis_thread_of(const struct analysis *a, uint32_t tid)
+const struct analysis_thread *analysis_thread_at(const struct analysis *a, uint32_t tid,
+						 uint64_t ns)
 {
 	const struct fxt_entry *e = fxt_find(&a->threads, (uint64_t)tid + 1);
 
-	return e ? &((const struct thread *)(uintptr_t)e->a)->out : NULL;
+	return e ? thread_at((const struct thread *)(uintptr_t)e->a, ns) : NULL;
 }
 
 int add_span(struct analysis *a, struct thread *t, const struct span *s)

@@ -138,8 +138,15 @@ int off_cpu_switch(struct analysis *a, const struct fxt_record *rec)
 		.operation = number(args.operation),
 		.other_operation = number(args.other_operation),
 	};
+	struct thread *t;
 	int err = name_call(a, &args, &it);
 
+	if (!err && it.reason == ANALYSIS_EXITED && is_real(it.id) && !it.inferred) {
+		t = thread_of(a, it.id);
+		if (!t)
+			return -ENOMEM;
+		identity_exit(t, it.ns);
+	}
 	return err ? err : order_add(a, &it);
 }
 

@@ -149,7 +149,7 @@ int operations_begin(struct analysis *a, const struct item *it)
 	a->nr_operations++;
 	if (a->sink.begin && (op->wanted || !a->totals.selection))
 		err = a->sink.begin(a->sink.arg, &(struct analysis_begin){
-			.id = op->out, .ns = op->begin, .thread = &t->out,
+			.id = op->out, .ns = op->begin, .thread = thread_at(t, it->ns),
 		});
 	if (err)
 		return err;
@@ -254,7 +254,7 @@ static int row(struct analysis *a, struct operation *op)
 {
 	struct analysis_operation out = {
 		.id = op->out, .parent = op->ancestors[0], .begin = op->begin, .end = op->end,
-		.creator = &op->begin_thread->out, .complete = op->ended,
+		.creator = thread_at(op->begin_thread, op->begin), .complete = op->ended,
 		.begin_record = op->begin_record, .end_record = op->end_record,
 	};
 	int err = 0;
@@ -354,7 +354,8 @@ static int peek(struct analysis *a, struct operation *op, uint64_t ns, bool alon
 {
 	struct analysis_operation out = {
 		.id = op->out, .parent = op->ancestors[0], .begin = op->begin, .end = ns,
-		.creator = &op->begin_thread->out, .open_part = alone ? open_part(a, op) : NULL,
+		.creator = thread_at(op->begin_thread, op->begin),
+		.open_part = alone ? open_part(a, op) : NULL,
 	};
 	int err;
 

@@ -23,7 +23,7 @@ int orphan_event(struct analysis *a, enum analysis_orphan_kind kind, const struc
 	const struct thread *t = a->sink.orphan ? thread_of(a, it->tid) : NULL;
 
 	return !t ? 0 : a->sink.orphan(a->sink.arg, &(struct analysis_orphan){
-		.kind = kind, .ns = it->ns, .thread = &t->out,
+		.kind = kind, .ns = it->ns, .thread = thread_at(t, it->ns),
 		.has_id = kind <= ANALYSIS_FLOW_ALONE,
 		.id = id_of_item(a, it),
 	});
@@ -32,7 +32,8 @@ int orphan_event(struct analysis *a, enum analysis_orphan_kind kind, const struc
 int orphan_operation(struct analysis *a, const struct operation *op)
 {
 	return !a->sink.orphan ? 0 : a->sink.orphan(a->sink.arg, &(struct analysis_orphan){
-		.kind = ANALYSIS_BEGIN_ALONE, .ns = op->begin, .thread = &op->begin_thread->out,
+		.kind = ANALYSIS_BEGIN_ALONE, .ns = op->begin,
+		.thread = thread_at(op->begin_thread, op->begin),
 		.has_id = true, .id = op->out,
 	});
 }
@@ -53,9 +54,9 @@ int orphans_finish(struct analysis *a)
 				continue;
 			err = a->sink.orphan(a->sink.arg, &(struct analysis_orphan){
 				.kind = ANALYSIS_DURATION_BEGIN_ALONE, .ns = d->begin,
-				.thread = &t->out,
+				.thread = thread_at(t, d->begin),
 				.id = { .provider = "", .category = "", .name = text_of(a, d->name),
-					.pid = t->out.pid },
+					.pid = thread_at(t, d->begin)->pid },
 			});
 		}
 		if (err)

@@ -224,7 +224,7 @@ static int follow(struct analysis *a, struct thread *t, uint64_t ns)
 	struct span *last = last_span(t);
 	int err;
 
-	t->out.followed = true;
+	identity_follow(t);
 	t->followed_at = ns;
 	if (!last || last->from >= ns ||
 	    (last->state != ANALYSIS_RUNNABLE && last->state != ANALYSIS_BLOCKED))
@@ -462,7 +462,7 @@ int scheduling_switch(struct analysis *a, const struct item *it)
 	if (!err && is_real(it->other)) {
 		t = thread_of(a, it->other);
 		if (t && !t->out.followed && !it->id && !it->inferred) {
-			t->out.followed = true;
+			identity_follow(t);
 			t->followed_at = it->ns;
 		}
 		err = t ? comes(a, t, it) : -ENOMEM;
@@ -550,7 +550,8 @@ int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 	 */
 	if (m->first_seen && (!t->first_seen || m->first_seen < t->first_seen))
 		t->first_seen = m->first_seen;
-	t->out.followed |= m->followed;
+	if (m->followed)
+		identity_follow(t);
 	if (span.state == ANALYSIS_STATES)
 		return 0;
 	t->lost_until = m->span.lost_until;
@@ -621,7 +622,7 @@ int scheduling_read(struct analysis *a, const struct mark *m)
 		forgotten = err;
 		err = 0;
 	} else if (!t->out.followed) {
-		t->out.followed = true;
+		identity_follow(t);
 		t->followed_at = from;
 	}
 	if (!counts)

@@ -39,7 +39,8 @@ static void count_throttling(const struct analysis *a, struct thread *t, const s
 	const char *path;
 
 	if (s->state == ANALYSIS_RUNNABLE)
-		t->counts.throttled_ns += throttling_within(a, t->out.pid, s->from, to, &path);
+		t->counts.throttled_ns += throttling_within(a, thread_at(t, s->from)->pid,
+							      s->from, to, &path);
 }
 
 /* Hands out a row for a wakeup of @t. @ran: time at which @t ran; NULL: no record shows it */
@@ -52,8 +53,9 @@ static int hand_out_wakeup(struct analysis *a, struct thread *t, const struct wo
 		return -ENOMEM;
 	return a->sink.wakeup(a->sink.arg, &(struct analysis_wakeup){
 		.ns = w->ns, .waker_kind = waker_kind(w->waker),
-		.waker = waker ? &waker->out : NULL,
-		.woken = &t->out, .cpu = w->cpu, .slept = w->slept, .awake = w->awake, .ran = ran,
+		.waker = waker ? thread_at(waker, w->ns) : NULL,
+		.woken = thread_at(t, w->ns), .cpu = w->cpu, .slept = w->slept,
+		.awake = w->awake, .ran = ran,
 		.latency_ns = ran && *ran > w->ns ? *ran - w->ns : 0,
 		.waker_id = waker ? id_of(a, work_of_waker(waker, w->ns)) : NULL,
 		.woken_id = id_of(a, work_at(t, w->ns)),
@@ -82,7 +84,8 @@ static int hand_out_wait(struct analysis *a, struct thread *t, const struct span
 		err = divide_runnable(a, &row, &a->parts);
 	}
 	return err ? err : a->sink.wait(a->sink.arg, &(struct analysis_wait){
-		.thread = &t->out, .from = s->from, .to = to > s->from ? to : s->from, .cpu = cpu,
+		.thread = thread_at(t, s->from), .from = s->from,
+		.to = to > s->from ? to : s->from, .cpu = cpu,
 		.reason = s->reason, .cut = s->inferred && !s->reason, .parts = a->parts.of,
 		.nr_parts = a->parts.nr,
 	});
@@ -105,10 +108,11 @@ static int hand_out_turn(struct analysis *a, struct thread *t, const struct span
 	if (woken && is_real(s->waker) && !waker)
 		return -ENOMEM;
 	return a->sink.turn(a->sink.arg, &(struct analysis_turn){
-		.thread = &t->out, .from = t->turn.from, .sleep = ended ? to : s->from,
+		.thread = thread_at(t, t->turn.from), .from = t->turn.from,
+		.sleep = ended ? to : s->from,
 		.to = to > s->from ? to : s->from, .reason = ended ? ANALYSIS_NO_REASON : s->reason,
 		.woken = woken, .waker_kind = woken ? s->waker_kind : ANALYSIS_OTHER_NONE,
-		.waker = waker ? &waker->out : NULL, .running_ns = t->turn.running_ns,
+		.waker = waker ? thread_at(waker, to) : NULL, .running_ns = t->turn.running_ns,
 		.id = t->turn.worked ? &t->turn.id : NULL,
 	});
 }
@@ -261,7 +265,8 @@ static int hand_out_thread(struct analysis *a, struct thread *t)
 	const struct thread_counts *c = &t->counts;
 	const struct spans *s = &t->spans;
 	struct analysis_thread_row row = {
-		.thread = &t->out, .from = c->from, .to = a->totals.end, .voluntary = c->voluntary,
+		.thread = thread_at(t, a->totals.end), .from = c->from,
+		.to = a->totals.end, .voluntary = c->voluntary,
 		.preempted = c->preempted, .migrations = c->migrations, .wakeups = c->wakeups,
 		.wakes = c->wakes,
 	};

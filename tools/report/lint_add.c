@@ -6,7 +6,7 @@
 
 struct lint_thread *lint_thread_of(struct lints *l, const struct analysis_thread *t)
 {
-	struct fxt_entry *e = fxt_make(&l->by_thread, (uint64_t)t->tid + 1);
+	struct fxt_entry *e = fxt_make(&l->by_thread, analysis_thread_key(t));
 
 	if (!e)
 		return NULL;

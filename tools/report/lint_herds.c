@@ -28,7 +28,7 @@ struct lint_waker {
 
 static struct lint_waker *waker_of(struct lints *l, const struct analysis_thread *t)
 {
-	struct fxt_entry *e = fxt_make(&l->by_waker, t ? (uint64_t)t->tid + 1 : 1);
+	struct fxt_entry *e = fxt_make(&l->by_waker, t ? analysis_thread_key(t) : 1);
 
 	if (!e)
 		return NULL;
@@ -117,7 +117,8 @@ int lints_woken(struct lints *l, const struct analysis_turn *turn)
 	if (turn->waker_kind == ANALYSIS_OTHER_HIDDEN)
 		return 0;
 	w = waker_of(l, turn->waker);
-	last = w ? fxt_make(&l->last_herds, fxt_hash(w - l->wakers, turn->thread->tid)) : NULL;
+	last = w ? fxt_make(&l->last_herds, fxt_hash(w - l->wakers,
+					     analysis_thread_key(turn->thread))) : NULL;
 	if (!t || !last)
 		return -ENOMEM;
 	/* A herd has one wakeup of each thread: a second one begins the next herd. */

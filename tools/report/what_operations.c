@@ -256,7 +256,7 @@ static void collection_rows(struct tree *t, const struct analysis_operation *op)
 
 		if (c->pid != op->id.pid || from >= to)
 			continue;
-		thread = analysis_thread_of(t->r->source.analysis, c->tid);
+		thread = analysis_thread_at(t->r->source.analysis, c->tid, c->from);
 		begin_row(t, from, to - from, to - from);
 		sheet_text(s, "collection");
 		name_row(s, 1, "memory", c->type, c->complete ? "" : " (does not end)");

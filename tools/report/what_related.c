@@ -59,7 +59,7 @@ struct relative {
 struct relatives {
 	struct relative *of;
 	size_t nr, room;
-	struct fxt_table index;		/* tid + 1: .a index + 1 */
+	struct fxt_table index;		/* analysis_thread_key(): .a index + 1 */
 };
 
 static int add_wake(void *arg, const struct analysis_wakeup *w)
@@ -106,7 +106,7 @@ static int add_work(void *arg, const struct analysis_operation *op)
 static struct relative *relative_of(struct relatives *all, const struct analysis_thread *t,
 				    unsigned int distance)
 {
-	struct fxt_entry *e = fxt_make(&all->index, (uint64_t)t->tid + 1);
+	struct fxt_entry *e = fxt_make(&all->index, analysis_thread_key(t));
 
 	if (!e)
 		return NULL;
@@ -121,7 +121,7 @@ static struct relative *relative_of(struct relatives *all, const struct analysis
 
 static const struct relative *find(const struct relatives *all, const struct analysis_thread *t)
 {
-	const struct fxt_entry *e = fxt_find(&all->index, (uint64_t)t->tid + 1);
+	const struct fxt_entry *e = fxt_find(&all->index, analysis_thread_key(t));
 
 	return e ? &all->of[e->a - 1] : NULL;
 }

@@ -99,13 +99,13 @@ struct waits {
 	struct waiter *waiters;
 	struct behind *behind;
 	size_t nr_waiters, room_waiters, nr_behind, room_behind;
-	struct fxt_table index;		/* tid + 1: .a index of the waiter + 1 */
+	struct fxt_table index;		/* analysis_thread_key(): .a index of the waiter + 1 */
 	struct fxt_table pairs;		/* .a index of the pair + 1 */
 };
 
 static struct waiter *waiter_of(struct waits *w, const struct analysis_thread *t)
 {
-	struct fxt_entry *e = fxt_make(&w->index, (uint64_t)t->tid + 1);
+	struct fxt_entry *e = fxt_make(&w->index, analysis_thread_key(t));
 
 	if (!e)
 		return NULL;

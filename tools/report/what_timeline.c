@@ -100,7 +100,8 @@ struct line {
 struct lines {
 	struct line *of;	/* in order of the first interval */
 	size_t nr, room;
-	struct fxt_table index;	/* key: tid + 1, or 1: no thread; .a: index in @of, plus 1 */
+	struct fxt_table index;	/* analysis_thread_key(), or 1: no thread; .a: index in
+					   @of, plus 1 */
 };
 
 /* Returns the number of cells that fit next to a label. */
@@ -141,7 +142,7 @@ static void add_interval(struct line *line, unsigned int cells, const struct ana
 static struct line *line_of(struct lines *l, const struct analysis_interval *row)
 {
 	const struct analysis_thread *t = row->state == ANALYSIS_QUEUED ? NULL : row->thread;
-	struct fxt_entry *e = fxt_make(&l->index, t ? (uint64_t)t->tid + 1 : 1);
+	struct fxt_entry *e = fxt_make(&l->index, t ? analysis_thread_key(t) : 1);
 
 	if (!e)
 		return NULL;
