@@ -297,6 +297,7 @@ static void alerts_reach_the_controller(void)
 	TRACE_ALERT("alerts", "too early");
 	NEXT(PROVIDER_CAME);
 	session("alerts", "alerts");
+	TRACE_ALERT("alerts", "not started");
 	EXPECT_IS(at_session_start(ctl, id, NULL), 0);
 	NEXT(STARTED);
 	for (int i = 0; i < 2; i++)
@@ -308,6 +309,14 @@ static void alerts_reach_the_controller(void)
 	EXPECT(!strcmp(ev.alert, "fourteen bytes") && !strcmp(ev.name, "alerts"));
 	EXPECT_IS(ev.session, id);
 	EXPECT_IS(ev.pid, getpid());
+	/* Alerts that are not read at once stay in order. */
+	TRACE_ALERT("alerts", "A");
+	TRACE_ALERT("alerts", "alert-nameB");
+	TRACE_ALERT("alerts", "alert-nameC");
+	for (int i = 0; i < 3; i++) {
+		NEXT(ALERT);
+		EXPECT(!strcmp(ev.alert, i == 0 ? "A" : i == 1 ? "alert-nameB" : "alert-nameC"));
+	}
 	signal(SIGUSR1, on_signal);
 	raise(SIGUSR1);
 	NEXT(ALERT);

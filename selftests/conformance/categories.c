@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * P30 to P33: categories
+ * P30 to P33: categories; P25 with categories of a late provider
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <asynctrace/operation.h>
+#include <asynctrace/trace.h>
 
 #include "proto.h"
 
@@ -190,11 +192,86 @@ static void P32_additional_categories_last_one_run(void)
 	session_end(&run);
 }
 
+#define LATE	PROTO "-late"
+
+enum { A = 1 << 0, B = 1 << 1, C = 1 << 2, D = 1 << 3, BOTH = 1 << 4, ALL = 1 << 5 };
+
+/* Writes an event of each category. Returns the categories that are recorded. */
+static uint32_t write_each(void)
+{
+	uint32_t on = 0;
+
+#define EACH(bit, category) \
+	do { \
+		TRACE_INSTANT(category, "event", TRACE_SCOPE_THREAD); \
+		on |= TRACE_CATEGORY_ENABLED(category) ? bit : 0; \
+	} while (0)
+	EACH(A, "a");
+	EACH(B, "b");
+	EACH(C, "c");
+	EACH(D, "d");
+	EACH(BOTH, "both");
+	EACH(ALL, "all");
+#undef EACH
+	return on;
+}
+
+static uint32_t write_late(void)
+{
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = LATE };
+
+	must(!at_provider_register(&opts));
+	return write_each();
+}
+
+/*
+ * Fuchsia's InitToFiniWithProviderAddedAfterSessionStarts: two providers have categories of their
+ * own, and the second one comes later. A category that several patterns match is recorded once.
+ */
+static void P25_late_provider_has_its_own_categories(void)
+{
+	static const char *const providers[] = { PROTO, LATE };
+	static const char *const list[] = {
+		PROTO "/a", PROTO "/b", PROTO "/both", LATE "/c", LATE "/d", LATE "/both", "both", "all",
+	};
+	const struct at_session_options opts = {
+		.nr_providers = 2, .providers = providers, .nr_categories = 8, .categories = list,
+	};
+	uint32_t *late = shared_memory(sizeof(*late)), own;
+	struct rd_ring sum;
+	struct run run;
+	pid_t pid;
+
+	session_make(&run, &opts);
+	run.rd.event = NULL;
+	for (int i = 0; i < 2; i++) {
+		session_start(&run);
+		own = write_each();
+		ktap_check(own == (A | B | BOTH | ALL), "own categories: 0x%x", own);
+		pid = fork();
+		must(pid >= 0);
+		if (!pid) {
+			*late = write_late();
+			_exit(0);
+		}
+		reap(pid);
+		ktap_check(*late == (C | D | BOTH | ALL), "the late one's categories: 0x%x", *late);
+		run_stop(&run);
+	}
+	session_finish(&run);
+	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, 0);
+	ktap_check(sum.delivered == 2 * (4 + 4) && !sum.dropped, "%llu delivered, %llu dropped",
+		   (unsigned long long)sum.delivered, (unsigned long long)sum.dropped);
+	session_end(&run);
+	munmap(late, sizeof(*late));
+}
+
 const struct statement category_statements[] = {
 	STATEMENT(P30_100_categories_of_100_bytes),
 	STATEMENT(P30_all_100_categories_are_recorded),
 	STATEMENT(P31_empty_list_enables_all),
 	STATEMENT(P32_additional_categories_last_one_run),
 	STATEMENT(P33_site_state_ends_at_start_and_stop),
+	STATEMENT(P25_late_provider_has_its_own_categories),
 	{ 0 }
 };

@@ -252,6 +252,34 @@ static void P8_start_and_stop_many_times(void)
 	session_end(&run);
 }
 
+/* Fuchsia's InitializeWithoutProviders and InitToFiniWithNoProviders */
+static void P8_session_without_providers_starts(void)
+{
+	static const char *const none[] = { PROTO "-of-no-process" };
+	const struct at_session_options opts = { .nr_providers = 1, .providers = none };
+	struct session_seen seen;
+	struct run run;
+
+	session_make(&run, &opts);
+	must(session_see(run.id, &seen));
+	ktap_check(seen.state == ASYNCTRACE_SESSION_STATE_INITIALIZED && !seen.providers,
+		   "state %u, %u providers", seen.state, seen.providers);
+	for (int i = 0; i < 2; i++) {
+		session_start(&run);
+		ktap_check(session_state(run.id) == ASYNCTRACE_SESSION_STATE_STARTED && !nu_gate(),
+			   "start %d: state %u", i, session_state(run.id));
+		ktap_check(!at_session_stop(ctl, run.id), "stop: %s", at_ctl_error(ctl));
+		ktap_check(session_state(run.id) == ASYNCTRACE_SESSION_STATE_STOPPED,
+			   "stop %d: state %u", i, session_state(run.id));
+	}
+	rd_drain(&run.rd);
+	ktap_check(!run.rd.malformed && !run.seen.events, "%llu events",
+		   (unsigned long long)run.seen.events);
+	run_terminate(&run);
+	ktap_check(!session_state(run.id), "the session still exists");
+	run_close(&run);
+}
+
 static void P9_terminate_stops_and_can_be_repeated(void)
 {
 	struct pollfd pfd = { .events = POLLIN };
@@ -409,6 +437,7 @@ const struct statement state_statements[] = {
 	STATEMENT(P6_second_stop_is_ignored),
 	STATEMENT(P7_record_after_stop_is_dropped_and_counted),
 	STATEMENT(P8_start_and_stop_many_times),
+	STATEMENT(P8_session_without_providers_starts),
 	STATEMENT(P9_terminate_stops_and_can_be_repeated),
 	STATEMENT(P10_session_after_terminate),
 	STATEMENT(P11_dead_owner_ends_session_not_provider),
