@@ -203,9 +203,12 @@ static const char *when_excused(enum fxt_excuse excuse)
 
 static void list_rules(void)
 {
-	for (int i = 0; i < FXT_RULE_COUNT; i++)
+	for (int i = 0; i < FXT_RULE_COUNT; i++) {
 		printf("%-18s %s%s\n", fxt_rules[i].name, fxt_rules[i].text,
 		       when_excused(fxt_rules[i].excuse));
+		/* The list is longer than the buffer of stdio, which loses the errno of a write. */
+		tool_flush();
+	}
 }
 
 /* Returns an exit status, or -1 to continue. */
