@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests that work_at(), which remembers the works that have ended, answers as if it remembered
- * nothing
+ * Tests that work_at(), which skips works that have ended, answers as if it looked at each of them
  */
 #include <time.h>
 
@@ -13,13 +12,30 @@
 
 static struct work *slow_work_at(const struct thread *t, uint64_t ns)
 {
+	struct work *found = NULL;
+
 	for (size_t i = t->works.nr; i > t->works.first; i--) {
 		struct work *w = t->works.of[i - 1];
 
-		if (w->from < ns && work_end(w) >= ns)
+		if (w->from >= ns || work_end(w) < ns)
+			continue;
+		if (w->entered || !t->changed)
 			return w;
+		found = found ? found : w;
 	}
-	return NULL;
+	return found;
+}
+
+static void check_some_time(struct thread *t, uint64_t now)
+{
+	const uint64_t ns = 1 + (rnd_chance(50) ? now : rnd_below(now));
+
+	assert_ptr_equal(work_at(t, ns), slow_work_at(t, ns));
+}
+
+static int ignore(void *arg, const struct analysis_operation *op)
+{
+	return 0;
 }
 
 /* Puts one record of thread 1 at @ns, mostly an event of an operation in a duration. */
@@ -27,7 +43,7 @@ static void random_record(struct trace *t, uint64_t ns)
 {
 	uint64_t id = 1 + rnd_below(OPERATIONS);
 
-	switch (rnd_below(8)) {
+	switch (rnd_below(9)) {
 	case 0:
 		BEGINS(t, ns, 2, id);
 		break;
@@ -41,7 +57,11 @@ static void random_record(struct trace *t, uint64_t ns)
 		put_event(t, ASYNCTRACE_FXT_DURATION_END, ns, 1, "open", 0);
 		break;
 	case 4:
+		put_event(t, ASYNCTRACE_FXT_DURATION_BEGIN, ns, 1, "scope", 0);
+		add_number(&t->of[0], "operation", ASYNCTRACE_FXT_ARG_UINT64, id);
+		break;
 	case 5:
+	case 6:
 		put_duration(t, ns, ns + rnd_below(60), 1, "work");
 		break;
 	default:
@@ -49,7 +69,8 @@ static void random_record(struct trace *t, uint64_t ns)
 	}
 }
 
-static void one_round(void)
+/* @scopes: the thread enters operations, too. */
+static void one_round(bool scopes)
 {
 	struct analysis_options opts = { 0 };
 	struct analysis_sink sink = { 0 };
@@ -62,22 +83,25 @@ static void one_round(void)
 	for (uint64_t ns = 1; ns < 600; ns += 1 + rnd_below(6)) {
 		struct trace t = { 0 };
 
-		random_record(&t, ns);
+		do {
+			trace_free(&t);
+			/* Some records come too late to be sorted. */
+			random_record(&t, rnd_chance(5) ? 1 + rnd_below(ns) : ns);
+		} while (!scopes && t.of[0].nargs);
 		assert_int_equal(analysis_record(a, &t.of[0]), 0);
 		trace_free(&t);
 		assert_int_equal(analysis_settle(a, ns + 1), 0);
 		if (rnd_chance(5))
 			scheduling_forget(a, rnd_below(ns) + 1);
-		if (rnd_chance(50)) {
-			uint64_t at = 1 + (rnd_chance(50) ? ns : rnd_below(ns));
-
-			assert_ptr_equal(work_at(thread, at), slow_work_at(thread, at));
-		}
+		if (rnd_chance(5))
+			assert_int_equal(analysis_peek(a, NULL, ns, ignore, NULL), 0);
+		if (rnd_chance(50))
+			check_some_time(thread, ns);
 	}
 	analysis_free(a);
 }
 
-static void remembered_ends_change_no_answer(void **state)
+static void skipped_works_change_no_answer(void **state)
 {
 	const char *text = getenv("ANALYSIS_SEED");
 	uint64_t seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
@@ -85,7 +109,7 @@ static void remembered_ends_change_no_answer(void **state)
 	printf("ANALYSIS_SEED=%llu\n", (unsigned long long)seed);
 	rnd_seed(seed * 0x9e3779b97f4a7c15ULL + 1);
 	for (int i = 0; i < 2000; i++)
-		one_round();
+		one_round(i % 2);
 }
 
 /* Thread 1 works on operation 1 all the time, and on another one for half of each 100 ns. */
@@ -100,8 +124,8 @@ static void put_nested_works(struct trace *t, uint64_t nr)
 	}
 }
 
-/* If each search went through all works before it, the last ones would reach LOOK_BACK. */
-static void search_skips_many_ended_works(void **state)
+/* The first search is for the latest time, so no earlier one has found out which works ended. */
+static void search_passes_many_ended_works(void **state)
 {
 	const uint64_t nr = 5000;
 	struct analysis_options opts = { 0 };
@@ -117,7 +141,7 @@ static void search_skips_many_ended_works(void **state)
 	assert_int_equal(analysis_settle(a, UINT64_MAX), 0);
 	thread = thread_of(a, 1);
 	assert_non_null(thread);
-	for (uint64_t i = 1; i <= nr; i++) {
+	for (uint64_t i = nr; i; i--) {
 		const struct work *w = work_at(thread, 100 * i + 80);
 
 		assert_non_null(w);
@@ -127,11 +151,82 @@ static void search_skips_many_ended_works(void **state)
 	trace_free(&t);
 }
 
+/*
+ * Thread 3 enters the operation at 30, so the work that a duration of thread 1 suggests does not
+ * count. The end of the operation, at 25, comes late: after that, the work counts.
+ */
+static void late_end_makes_a_work_count_again(void **state)
+{
+	struct analysis_options opts = { 0 };
+	struct analysis_sink sink = { 0 };
+	struct analysis *a = analysis_new(&opts, &sink);
+	struct thread *thread;
+	struct trace t = { 0 };
+
+	assert_non_null(a);
+	put_duration(&t, 10, 100, 1, "work");
+	BEGINS(&t, 12, 2, 1);
+	STEPS(&t, 14, 1, 1);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 30, 3, "scope", 0);
+	add_number(&t.of[t.nr - 1], "operation", ASYNCTRACE_FXT_ARG_UINT64, 1);
+	BEGINS(&t, 40, 2, 2);
+	for (size_t i = 0; i < t.nr; i++)
+		assert_int_equal(analysis_record(a, &t.of[i]), 0);
+	trace_free(&t);
+	assert_int_equal(analysis_settle(a, 50), 0);
+	thread = thread_of(a, 1);
+	assert_non_null(thread);
+	assert_null(work_at(thread, 20));
+	ENDS(&t, 25, 2, 1);
+	assert_int_equal(analysis_record(a, &t.of[0]), 0);
+	assert_int_equal(analysis_settle(a, 50), 0);
+	assert_non_null(work_at(thread, 20));
+	assert_null(work_at(thread, 26));
+	analysis_free(a);
+	trace_free(&t);
+}
+
+/*
+ * A look at 50 ends operation 1 for a moment. It searches for what thread 2 worked on at 60, when
+ * it woke thread 1.
+ */
+static void peek_does_not_end_works(void **state)
+{
+	struct analysis_options opts = { 0 };
+	struct analysis_sink sink = { 0 };
+	struct analysis *a = analysis_new(&opts, &sink);
+	struct work *w;
+	struct trace t = { 0 };
+
+	assert_non_null(a);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_duration(&t, 8, 100, 1, "read");
+	BEGINS(&t, 10, 1, 1);
+	BEGINS(&t, 11, 3, 2);
+	put_duration(&t, 12, 100, 2, "help");
+	STEPS(&t, 14, 2, 1);
+	STEPS(&t, 15, 2, 2);
+	put_switch(&t, 20, 0, 1, 0, SLEEPS);
+	ENDS(&t, 30, 3, 2);
+	put_wakeup(&t, 60, 0, 1, 2);
+	for (size_t i = 0; i < t.nr; i++)
+		assert_int_equal(analysis_record(a, &t.of[i]), 0);
+	assert_int_equal(analysis_settle(a, 70), 0);
+	assert_int_equal(analysis_peek(a, NULL, 50, ignore, NULL), 0);
+	w = work_at(thread_of(a, 2), 55);
+	assert_non_null(w);
+	assert_int_equal(w->op->out.id, 1);
+	analysis_free(a);
+	trace_free(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(remembered_ends_change_no_answer),
-		cmocka_unit_test(search_skips_many_ended_works),
+		cmocka_unit_test(skipped_works_change_no_answer),
+		cmocka_unit_test(search_passes_many_ended_works),
+		cmocka_unit_test(late_end_makes_a_work_count_again),
+		cmocka_unit_test(peek_does_not_end_works),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,13 +241,10 @@ void busy_ended(const struct operation *op)
 	/* If @op was entered at its end or later, works that durations suggest count again. */
 	const bool again = op->entered_at >= op->end && op->entered_at != STILL_OPEN;
 
-	for (size_t i = 0; i < op->works.nr; i++) {
-		const struct work *w = op->works.of[i];
-
-		busy_cut(w->thread, again ? w->from : op->end);
-		if (again)
-			works_unmark(w->thread);
-	}
+	for (size_t i = 0; i < op->works.nr; i++)
+		busy_cut(op->works.of[i]->thread, again ? op->works.of[i]->from : op->end);
+	if (again)
+		ends_become_later(op);
 }
 
 /* --- look-ups --------------------------------------------------------------------------- */

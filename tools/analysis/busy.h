@@ -22,7 +22,7 @@ int busy_divide(struct analysis *a, const struct operation *op,
 void busy_cut(struct thread *t, uint64_t ns);
 /* Drops the sums that change when a thread enters @op for the first time. */
 void busy_entered(struct analysis *a, const struct operation *op);
-/* Drops what changes because .end of @op is set: sums, and marks of works that have ended. */
+/* Drops what changes because .end of @op is set: sums, and bounds of ends. */
 void busy_ended(const struct operation *op);
 /* Drops all sums of @t. */
 void busy_free(struct thread *t);

@@ -11,8 +11,6 @@
 #include "engine.h"
 #include "entered.h"
 
-/* Limit of the works that one call of work_at() examines */
-#define LOOK_BACK	1024
 /* Lists of works longer than this get an index. */
 #define SEARCH_MAX	64
 
@@ -62,56 +60,6 @@ size_t works_after(const struct works *w, uint64_t ns)
 			high = middle;
 	}
 	return low;
-}
-
-/*
- * Notes that the work at @at and the @nr works before it ended before @ns. Searches for later times
- * can skip these works, because the end of a work never becomes later. busy_ended() handles an
- * exception.
- */
-static void note_ended(struct thread *t, size_t at, size_t nr, uint64_t ns)
-{
-	struct work *w = t->works.of[at];
-
-	if (w->ended_before && w->ended_before <= ns && w->skip >= nr)
-		return;
-	w->skip = nr;
-	w->ended_before = ns;
-	if (t->marked <= at)
-		t->marked = at + 1;
-}
-
-void works_unmark(struct thread *t)
-{
-	while (t->marked)
-		t->works.of[--t->marked]->ended_before = 0;
-}
-
-struct work *work_at(struct thread *t, uint64_t ns)
-{
-	const size_t after = works_after(&t->works, ns - 1);
-	struct work *found = NULL;
-	size_t i = after, examined = 0;
-
-	/* Works are in order of their begin, so the first hit is the latest begin. */
-	while (i > t->works.first && examined++ < LOOK_BACK) {
-		struct work *w = t->works.of[--i];
-
-		if (work_end(w) < ns) {
-			if (w->ended_before && w->ended_before <= ns)
-				i -= w->skip;
-			continue;
-		}
-		if (!found && i + 1 < after)
-			note_ended(t, after - 1, after - i - 2, ns);
-		/* An operation that the thread entered has priority over a duration. */
-		if (w->entered || !t->changed)
-			return w;
-		found = found ? found : w;
-	}
-	if (!found && i < after)
-		note_ended(t, after - 1, after - i - 1, ns);
-	return found;
 }
 
 struct work *work_of_waker(struct thread *waker, uint64_t ns)
@@ -315,9 +263,9 @@ int works_insert(struct analysis *a, struct thread *t, struct work *work)
 		return err;
 	memmove(w->of + at + 1, w->of + at, (w->nr - 1 - at) * sizeof(*w->of));
 	w->of[at] = work;
-	/* Works after this one may have been noted to skip its place. */
-	while (t->marked > at)
-		w->of[t->marked--]->ended_before = 0;
+	err = ends_insert(t, at);
+	if (err)
+		return err;
 	a->history++;
 	busy_cut(t, work->from);
 	return 0;

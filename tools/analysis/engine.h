@@ -15,6 +15,7 @@
  *	durations.c	determines when a thread works on an operation
  *	entered.c	does the same for threads that enter operations
  *	cells.c		does the same from ids in scheduling records
+ *	ends.c		finds the work of a thread at some time
  *	off_cpu.c	decodes switches: why threads leave their CPUs
  *	operations.c	finds begins and ends of operations
  *	account.c	makes the intervals of an operation that has ended
@@ -210,14 +211,18 @@ struct work {
 	uint64_t made;		/* time of the record that showed it; .from may be earlier */
 	uint32_t duration;
 	unsigned int refs;
-	/* This work and the .skip works before it in .thread ended before this time; 0: unknown */
-	uint64_t ended_before;
-	size_t skip;
 };
 
 struct works {
 	struct work **of;
 	size_t first, nr, room;
+};
+
+/* Bounds of the ends of works: see ends.c */
+struct ends {
+	uint64_t *bounds;	/* of each work */
+	uint64_t *nodes;	/* the children of node i, from 1 on, are 2 * i and 2 * i + 1 */
+	size_t leaves;		/* number of leaves, which are the last nodes; a power of two */
 };
 
 /* A duration that is open on a thread */
@@ -276,8 +281,9 @@ struct thread {
 	uint64_t exit_read;	/* time of the last exit of the thread that was read since its
 				   name; 0: none */
 	struct spans spans;
-	struct works works;	/* in order of .from */
-	size_t marked;		/* no work from this index on has .ended_before */
+	struct works works;	/* in order of .from; works_insert() adds to it */
+	struct ends ends;	/* of .works */
+	struct ends entered_ends;	/* of those in .works with .entered */
 	struct duration *stack;
 	size_t depth, room;
 	uint64_t beyond;	/* number of open durations that were left out because .stack
@@ -400,11 +406,6 @@ int threads_finish(struct analysis *a);
 int durations_item(struct analysis *a, const struct item *it);
 /* Returns the name of the innermost duration that is open on @t at @ns, or NO_NAME. */
 uint32_t durations_innermost(const struct thread *t, uint64_t ns);
-/*
- * Returns the work that @t did right before @ns, or NULL. Of several works, prefers those on
- * operations that @t entered, then the one that began last.
- */
-struct work *work_at(struct thread *t, uint64_t ns);
 /* Returns the work of @waker when it woke a thread at @ns, or NULL. */
 struct work *work_of_waker(struct thread *waker, uint64_t ns);
 /* Removes the innermost duration of @t. */
@@ -428,14 +429,27 @@ int works_add(struct works *w, struct work *work);
 /* Adds @work to the works of @t, in order of .from. */
 int works_insert(struct analysis *a, struct thread *t, struct work *work);
 void works_free(struct works *w);
-/* Forgets which works of @t have ended, because the end of a work became later. */
-void works_unmark(struct thread *t);
 void work_put(struct work *w);
 /*
  * Reports to the sink that the event of @w matters until @ns; STILL_OPEN: the end is not known yet.
  * Does nothing if an end was reported before.
  */
 void work_lasts(const struct analysis *a, struct work *w, uint64_t ns);
+
+/* --- ends.c -------------------------------------------------------------------------- */
+
+/*
+ * Returns the work that @t did right before @ns, or NULL. Of several works, prefers those on
+ * operations that @t entered, then the one that began last.
+ */
+struct work *work_at(struct thread *t, uint64_t ns);
+/* Handles that the work at @at was inserted into the works of @t. Returns 0 or -ENOMEM. */
+int ends_insert(struct thread *t, size_t at);
+/* Handles that works of @t were dropped. */
+void ends_forget(struct thread *t);
+/* Handles that ends of works on @op may have become later. */
+void ends_become_later(const struct operation *op);
+void ends_free(struct thread *t);
 
 /* --- off_cpu.c ---------------------------------------------------------------------- */
 

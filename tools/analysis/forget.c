@@ -12,6 +12,7 @@ void thread_free(struct thread *t)
 	free(t->changes.of);
 	free(t->turnovers.of);
 	works_free(&t->works);
+	ends_free(t);
 	works_free(&t->entered);
 	while (t->depth)
 		durations_pop(t);
@@ -62,8 +63,6 @@ static void forget_thread(struct analysis *a, struct thread *t, uint64_t ns)
 		s->first = 0;
 	}
 	for (size_t i = w->first; i < w->nr; i++) {
-		/* .skip counts works that may be dropped here. */
-		w->of[i]->ended_before = 0;
 		if (work_end(w->of[i]) <= ns)
 			work_put(w->of[i]);
 		else
@@ -72,7 +71,7 @@ static void forget_thread(struct analysis *a, struct thread *t, uint64_t ns)
 	a->history -= w->nr - w->first - kept;
 	w->first = 0;
 	w->nr = kept;
-	t->marked = 0;
+	ends_forget(t);
 	forget_changes(&t->changes, ns);
 	forget_turnovers(&t->turnovers, ns);
 }

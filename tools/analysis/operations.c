@@ -363,6 +363,7 @@ static int peek(struct analysis *a, struct operation *op, uint64_t ns, bool alon
 	op->end = ns;
 	err = account(a, op, &out, &a->intervals, true);
 	op->end = STILL_OPEN;
+	ends_become_later(op);
 	out.intervals = a->intervals.of;
 	out.nr_intervals = a->intervals.nr;
 	return err ? err : row(arg, &out);
