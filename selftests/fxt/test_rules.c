@@ -95,6 +95,15 @@ static void clock_event(struct words *b, unsigned int name, uint64_t ns)
 	    0x70000001);
 }
 
+/* Writes a loss of records as the recorder does, on a pseudo thread. */
+static void lost_records(struct words *b, uint64_t from, uint64_t to)
+{
+	object(b, 0x70000001, 0x70000000);
+	process(b, 0x70000000);
+	REC(b, 4 | 5 << 4 | ASYNCTRACE_FXT_DURATION << 16 | (uint64_t)ASYNCTRACE << 32 |
+	    (uint64_t)LOST << 48, from, 0x70000000, 0x70000001, to);
+}
+
 /* Changes an event's category from "cat" to "context", and its name from "work" to "cat". */
 #define CONTEXTS ((uint64_t)(CAT ^ CONTEXT) << 32 | (uint64_t)(WORK ^ CAT) << 48)
 
@@ -535,24 +544,42 @@ static void test_thread_runs_on_one_cpu_at_a_time(void **unused)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct words b = { 0 };
 		struct fxt_check *c;
-		size_t lost;
 
 		good_file(&b);
 		/* In the file, the rings of CPUs follow each other: the times are not in order. */
 		on_cpu(&b, 4, 4000, 0, 102, false);
 		on_cpu(&b, 4, 8500, 102, 0, false);
 		on_cpu(&b, 3, cases[i].out, 102, 0, cases[i].inferred);
-		if (cases[i].lost) {
-			lost = complete(&b, 1, 4100, 4200);
-			b.w[lost] ^= (uint64_t)(CAT ^ ASYNCTRACE) << 32 |
-				     (uint64_t)(WORK ^ LOST) << 48;
-		}
+		if (cases[i].lost)
+			lost_records(&b, 4100, 4200);
 		clock_event(&b, END, 9000);
 		c = check_words(&b, NULL, 0, NULL);
 		assert_int_equal(others(c, cases[i].rule, "two CPUs"), 0);
 		fxt_check_free(c);
 		words_free(&b);
 	}
+}
+
+/*
+ * A switch that is missing is no reason to complain of a later one: thread 102 stays on CPU 4
+ * again, and leaves it in order.
+ */
+static void test_missing_switch_is_forgotten(void **unused)
+{
+	struct words b = { 0 };
+	struct fxt_check *c;
+
+	good_file(&b);
+	on_cpu(&b, 4, 4000, 0, 102, false);
+	on_cpu(&b, 3, 4300, 0, 102, false);
+	on_cpu(&b, 3, 4900, 102, 0, false);
+	on_cpu(&b, 4, 7000, 0, 102, false);
+	on_cpu(&b, 4, 8000, 102, 0, false);
+	clock_event(&b, END, 9000);
+	c = check_words(&b, NULL, 0, NULL);
+	assert_int_equal(fxt_findings(c)[FXT_RULE_TWO_CPUS].count, 0);
+	fxt_check_free(c);
+	words_free(&b);
 }
 
 /* Switches that come too late to be sorted prove nothing about other CPUs. */
@@ -644,6 +671,7 @@ int main(void)
 		cmocka_unit_test(test_expectations_are_checked),
 		cmocka_unit_test(test_a_loss_excuses_switches),
 		cmocka_unit_test(test_thread_runs_on_one_cpu_at_a_time),
+		cmocka_unit_test(test_missing_switch_is_forgotten),
 		cmocka_unit_test(test_late_switches_are_no_breach),
 		cmocka_unit_test(test_end_of_another_type_ends_nothing),
 		cmocka_unit_test(test_order_of_the_file_is_free),

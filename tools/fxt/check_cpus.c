@@ -32,8 +32,12 @@ static void leaves(struct fxt_check *c, const struct fxt_item *it)
 
 static int comes(struct fxt_check *c, const struct fxt_item *it)
 {
-	struct fxt_entry *on = fxt_find(&c->on, (uint64_t)it->tid + 1), *twice;
+	struct fxt_entry *twice = fxt_find(&c->twice, fxt_hash(it->tid, it->cpu));
+	struct fxt_entry *on = fxt_find(&c->on, (uint64_t)it->tid + 1);
 
+	/* The record that the thread left this CPU is missing. It does not come any more. */
+	if (twice)
+		fxt_remove(&c->twice, twice);
 	if (on && it->inferred)
 		return 0;
 	if (on && on->a != it->cpu) {
@@ -57,7 +61,7 @@ int fxt_cpus_switch(struct fxt_check *c, const struct fxt_item *it)
 		return 0;
 	if (it->id && it->id <= FXT_TID_REAL_MAX)
 		leaves(c, it);
-	return it->tid && it->tid <= FXT_TID_REAL_MAX ? comes(c, it) : 0;
+	return it->tid ? comes(c, it) : 0;
 }
 
 static void empty(struct fxt_table *t)

@@ -39,7 +39,8 @@ static int settle(struct fxt_check *c, size_t nr)
 	qsort(c->items, c->nr_items, sizeof(*c->items), by_time);
 	for (size_t i = 0; i < nr && !err; i++)
 		err = take(c, &c->items[i]);
-	if (nr)
+	/* Late events may fill the older half. */
+	if (nr && c->settled < c->items[nr - 1].ns)
 		c->settled = c->items[nr - 1].ns;
 	c->nr_items -= nr;
 	memmove(c->items, c->items + nr, c->nr_items * sizeof(*c->items));
@@ -101,8 +102,9 @@ int fxt_window_add(struct fxt_check *c, const struct fxt_record *rec)
 		.category = fxt_name(&c->names, rec->category.s, rec->category.len),
 		.name = fxt_name(&c->names, rec->name.s, rec->name.len),
 	};
+	/* The recorder writes losses on a pseudo thread; programs may use the same name. */
 	it->lost = rec->number == ASYNCTRACE_FXT_DURATION &&
-		   fxt_text_is(&rec->category, "asynctrace") &&
+		   rec->thread.tid > FXT_TID_REAL_MAX &&
 		   fxt_text_is(&rec->name, "lost records");
 	find_context(it, rec);
 	return it->category == UINT32_MAX || it->name == UINT32_MAX ? -ENOMEM : 0;
@@ -122,7 +124,8 @@ int fxt_window_switch(struct fxt_check *c, const struct fxt_record *rec)
 	}
 	c->items[c->nr_items++] = (struct fxt_item){
 		.ns = rec->ns, .offset = rec->offset, .type = FXT_ITEM_SWITCH, .cpu = rec->cpu,
-		.id = rec->out, .tid = rec->in, .inferred = fxt_is_inferred(rec),
+		.id = rec->out, .tid = rec->in <= FXT_TID_REAL_MAX ? rec->in : 0,
+		.inferred = fxt_is_inferred(rec),
 	};
 	return 0;
 }

@@ -15,6 +15,9 @@
 #include "tool.h"
 #include "record/trace_out_file.h"
 
+/* A write of at most this many bytes that a full disk refuses is not divided. */
+#define WRITE_MIN	4096
+
 const char *trace_out_name(const struct trace_out *o)
 {
 	if (!strcmp(o->path, "-"))
@@ -113,15 +116,21 @@ static ssize_t write_out(void *arg, const void *buf, size_t len)
 	return n;
 }
 
+/* A full disk may refuse a large write of which a part would fit: then tries fewer bytes. */
 static ssize_t write_file(void *arg, const void *buf, size_t len)
 {
 	struct trace_out *o = arg;
 	ssize_t n;
 
-	do {
+	for (;;) {
 		n = write(o->fd, buf, len);
-	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
+		if (n >= 0)
+			return n;
+		if ((errno == ENOSPC || errno == EDQUOT) && len > WRITE_MIN)
+			len /= 2;
+		else if (errno != EINTR)
+			return -errno;
+	}
 }
 
 int trace_out_cannot(const struct trace_out *o, int err)

@@ -156,6 +156,9 @@ static size_t fewer_bytes(const struct atc_out *o, size_t written, size_t len, s
 	if ((error != -ENOSPC && error != -EDQUOT) || len <= WRITE_MIN)
 		return 0;
 	end = whole_records(o, written + len / 2);
+	/* The first record may be longer than a half. */
+	if (end <= written)
+		end = whole_records(o, written + len - 1);
 	return end > written ? end - written : 0;
 }
 
