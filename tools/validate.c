@@ -88,7 +88,7 @@ static void print_text(const struct validate *v)
 	}
 	if (t->late) {
 		begin_line(v);
-		printf("note: %" PRIu64 " events and switches were out of order by more than the window; a larger --window may find less\n",
+		printf("note: %" PRIu64 " events or switches were out of order by more than the window; with a larger --window, fewer breaches may be found\n",
 		       t->late);
 	}
 	if (fxt_is_selection(v->check))
@@ -206,7 +206,7 @@ static void list_rules(void)
 	for (int i = 0; i < FXT_RULE_COUNT; i++) {
 		printf("%-18s %s%s\n", fxt_rules[i].name, fxt_rules[i].text,
 		       when_excused(fxt_rules[i].excuse));
-		/* The list is longer than the buffer of stdio, which loses the errno of a write. */
+		/* Flush each line: if stdio flushes a full buffer itself, its errno is lost. */
 		tool_flush();
 	}
 }

@@ -65,7 +65,7 @@ static void p41_slow_reader_gets_no_clock_pair_twice(struct kunit *test)
 		do {
 			n = at_clock_log_read(log, &cursor, pairs, ARRAY_SIZE(pairs));
 			for (i = 0; i < n; i++) {
-				/* Of a coarse clock, different pairs may have the same time. */
+				/* With a coarse clock, two pairs may have the same time. */
 				KUNIT_EXPECT_GE(test, pairs[i].boottime, last + fine);
 				last = pairs[i].boottime;
 			}

@@ -226,7 +226,8 @@ static uint32_t write_late(void)
 
 /*
  * Fuchsia's InitToFiniWithProviderAddedAfterSessionStarts: two providers have categories of their
- * own, and the second one comes later. A category that several patterns match is recorded once.
+ * own, and the second one comes later. An event whose category several patterns match is recorded
+ * once.
  */
 static void P25_late_provider_has_its_own_categories(void)
 {
@@ -255,7 +256,7 @@ static void P25_late_provider_has_its_own_categories(void)
 			_exit(0);
 		}
 		reap(pid);
-		ktap_check(*late == (C | D | BOTH | ALL), "the late one's categories: 0x%x", *late);
+		ktap_check(*late == (C | D | BOTH | ALL), "categories of the late provider: 0x%x", *late);
 		run_stop(&run);
 	}
 	session_finish(&run);

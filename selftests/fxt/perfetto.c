@@ -61,7 +61,7 @@ static void nest(struct stream *s, unsigned int *left, unsigned int depth, unsig
 
 	left[depth]--;
 	duration_begins(s, 1);
-	/* Shares what is left of the next depth among this duration and its later siblings. */
+	/* Shares what is left of the next depth among this and all later durations of its depth. */
 	if (depth + 1 < depths)
 		children = (left[depth + 1] + left[depth]) / (left[depth] + 1);
 	for (unsigned int i = 0; i < children; i++)
@@ -84,7 +84,7 @@ static void depths(struct stream *s, const char *table, const unsigned int *coun
 		printf("%s\t%u\t%u\n", table, i, count[i]);
 }
 
-/* Several threads have a track each, and a counter of several threads is one. */
+/* Each of several threads has its own track. A counter that they all write has one track. */
 static void types(struct stream *s)
 {
 	for (unsigned int slot = 1; slot <= 16; slot++) {
@@ -315,7 +315,7 @@ static void critical_path(struct stream *s)
 	uint64_t woken = steps[0].ts;
 	unsigned int cpu = 0;
 
-	/* Each other thread has slept since then. */
+	/* Let each other thread run and fall asleep first, so that the trace shows its sleep. */
 	for (unsigned int i = 0; i < LEN(steps); i++) {
 		const struct row run = { .tid = steps[i].tid, .weight = 20, .state = BLOCKED };
 

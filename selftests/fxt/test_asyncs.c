@@ -10,7 +10,7 @@
 #include "analysis/analysis.h"
 #include "stream.h"
 
-/* Both results. The fields are in the order of the table's rows. */
+/* Results of validate or of the analysis. .want in rows[] lists the fields in this order. */
 struct found {
 	uint64_t whole;		/* operations with a begin and an end */
 	uint64_t same_thread;	/* whole operations that begin and end on one thread */

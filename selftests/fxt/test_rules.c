@@ -300,7 +300,7 @@ WRONG(no_end, w[at.last] ^= (uint64_t)(END ^ WORK) << 48;)
 WRONG(after_end, simple(b, 0, 1, 5001);)
 WRONG(cpu_time, context_switch(b, 2500, 102, 101);)
 WRONG(switch_join, w[at.sw + 8] = 102;)	/* in the second switch */
-/* Thread 102 comes to CPU 4 while it runs on CPU 3, and both switches out are recorded. */
+/* Thread 102 comes to CPU 4 at 3500, before its recorded switch out of CPU 3 at 4900. */
 WRONG(two_cpus, on_cpu(b, 4, 3500, 0, 102, false); on_cpu(b, 3, 4900, 102, 0, false);)
 WRONG(no_thread, REC(b, 4 | 4 << 4, 2000, 100, 999);
 	context_switch(b, 4000, 999, 102);)
@@ -561,8 +561,8 @@ static void test_thread_runs_on_one_cpu_at_a_time(void **unused)
 }
 
 /*
- * A switch that is missing is no reason to complain of a later one: thread 102 stays on CPU 4
- * again, and leaves it in order.
+ * The switch of thread 102 out of CPU 4 after 4000 is missing. When the thread later comes to
+ * CPU 4 again and leaves it in order, that is no breach.
  */
 static void test_missing_switch_is_forgotten(void **unused)
 {

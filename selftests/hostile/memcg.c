@@ -329,8 +329,8 @@ static void I18_session_short_of_memory_delays_no_user(void)
 	for (int i = 0; i < 600 && get("/at-slow", "memory.events", "high ") < 10; i++)
 		usleep(10000);
 	/*
-	 * The process still waits. Others can work, and if the session is still being initialized,
-	 * they can end that.
+	 * The process still waits. Other requests succeed. TERMINATE also ends an
+	 * initialization that is still running.
 	 */
 	EXPECT_IS(waitpid(child, &status, WNOHANG), 0);
 	inside = in_module(child);

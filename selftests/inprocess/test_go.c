@@ -654,7 +654,7 @@ static void *do_kind(void *kind)
 	return NULL;
 }
 
-/* Sleeps since before the first trace, until the last one. */
+/* This thread sleeps from before the first trace until the last one runs. */
 static void *read_late(void *pipe)
 {
 	char c;
@@ -665,7 +665,7 @@ static void *read_late(void *pipe)
 	return NULL;
 }
 
-/* Does the command succeed with the file? */
+/* Runs @command with $f set to the path of @fd. Returns true if the command succeeds. */
 static bool sh_with(int fd, const char *command)
 {
 	char line[512];
@@ -675,7 +675,10 @@ static bool sh_with(int fd, const char *command)
 	return !system(line);
 }
 
-/* The trace has the last events before its stop. What begins or ends outside of it is excused. */
+/*
+ * Checks that the trace is valid and has all events @from to @until - 1 of the main writer.
+ * --allow-open excuses durations and operations that begin before the trace or end after it.
+ */
 static void check_trace(int fd, uint64_t from, uint64_t until, const struct at_trace_result *r)
 {
 	struct flown f;

@@ -122,7 +122,8 @@ check "causes" [ "$(all 'map(select(.other | test("part"))) | map("\(.ns) \(.oth
 	"20 working on op, a part" ]
 end
 
-# Thread 7 works on part 2 of operation 1, which hands over to part 3. Neither 1 nor 3 ends.
+# Part 2 of operation 1 ends. Part 3 begins in part.fxt and works.fxt. In works.fxt, thread 7 then
+# works on operation 1 itself. Operations 1 and 3 do not end.
 begin "open_operation_names_its_last_state_and_part"
 check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
 from machine import ASYNC_BEGIN, ASYNC_END, BEGIN, END, argument, event, head, thread

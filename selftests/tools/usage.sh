@@ -87,8 +87,8 @@ check "two formats" status 2 "$AT" report --json --csv --json /dev/null
 check "two formats, the reason" says "each choose a format: use one of them"
 end
 
-# A variable of a script that is not set makes such a name.
-begin "empty_name_of_a_trace_is_told"
+# A script passes an empty name if the variable with the name is not set.
+begin "empty_trace_name_is_reported"
 for c in dump validate why report "top --batch"; do
 	check "$c" status 2 "$AT" $c ""
 	check "$c, the reason and the remedy" says \

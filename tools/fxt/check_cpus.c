@@ -3,8 +3,8 @@
  * Checks that a thread runs on one CPU at a time. The records of each CPU are checked as they come;
  * this check compares CPUs, so it needs switches in order of time.
  *
- * A thread that comes to a second CPU proves nothing yet, because the recorder may have inferred
- * when the thread left the first one. The check waits for the record of that.
+ * A thread that comes to a second CPU is no breach yet, because the recorder may have inferred its
+ * switch out of the first CPU. So the check waits for the record of that switch.
  */
 #include <errno.h>
 
@@ -35,7 +35,7 @@ static int comes(struct fxt_check *c, const struct fxt_item *it)
 	struct fxt_entry *twice = fxt_find(&c->twice, fxt_hash(it->tid, it->cpu));
 	struct fxt_entry *on = fxt_find(&c->on, (uint64_t)it->tid + 1);
 
-	/* The record that the thread left this CPU is missing. It does not come any more. */
+	/* The thread is back on this CPU, so its earlier switch out of it was not recorded. */
 	if (twice)
 		fxt_remove(&c->twice, twice);
 	if (on && it->inferred)

@@ -39,7 +39,7 @@ static int settle(struct fxt_check *c, size_t nr)
 	qsort(c->items, c->nr_items, sizeof(*c->items), by_time);
 	for (size_t i = 0; i < nr && !err; i++)
 		err = take(c, &c->items[i]);
-	/* Late events may fill the older half. */
+	/* If late events fill the older half, c->settled must not go back to their time. */
 	if (nr && c->settled < c->items[nr - 1].ns)
 		c->settled = c->items[nr - 1].ns;
 	c->nr_items -= nr;
@@ -117,7 +117,10 @@ int fxt_window_switch(struct fxt_check *c, const struct fxt_record *rec)
 	if (err)
 		return err;
 	if (rec->ns < c->settled) {
-		/* Later switches may contradict the order of this one, so forget all of them. */
+		/*
+		 * Later switches were checked without this one. So forget which thread runs where,
+		 * and check no switch until c->settled.
+		 */
 		c->tally.late++;
 		fxt_cpus_loss(c, &(struct fxt_item){ .end_ns = c->settled });
 		return 0;

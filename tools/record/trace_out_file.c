@@ -116,7 +116,7 @@ static ssize_t write_out(void *arg, const void *buf, size_t len)
 	return n;
 }
 
-/* A full disk may refuse a large write of which a part would fit: then tries fewer bytes. */
+/* Writes fewer bytes if a full disk refuses them: a part of a large write may still fit. */
 static ssize_t write_file(void *arg, const void *buf, size_t len)
 {
 	struct trace_out *o = arg;

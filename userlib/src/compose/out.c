@@ -145,9 +145,9 @@ static void truncate_file(struct atc_out *o, size_t written)
 }
 
 /*
- * A full disk may refuse a large write of which a part would fit. The write of @len bytes after the
- * first @written bytes of the buffer returned @error. Returns with how many bytes, whole records,
- * to try again; 0: do not.
+ * A full disk may refuse a large write although a part of it would fit. The write of @len bytes
+ * after the first @written bytes of the buffer returned @error. Returns the number of bytes for the
+ * next attempt, which ends at the end of a record, or 0 to give up.
  */
 static size_t fewer_bytes(const struct atc_out *o, size_t written, size_t len, ssize_t error)
 {
