@@ -180,6 +180,110 @@ static void exit_may_stand_behind_the_new_name(void **state)
 	expect_names(&t, NULL, "first", "second");
 }
 
+/* The exit of the first thread is not recorded, but that of the second one is. */
+static void exit_may_be_that_of_the_second_thread(void **state)
+{
+	/* The second time, records are handed on soon. */
+	const struct analysis_options opts[] = { { 0 }, { .window = 3 } };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct trace t = { 0 };
+		size_t second;
+
+		put_thread(&t, 7, 100, "first");
+		live(&t, 100, 1);
+		set_pid(&t, 0, 100);
+		second = t.nr;
+		put_thread(&t, 7, 200, "second");
+		put_work_of(&t, 210, 2);
+		put_wakeup(&t, 240, 1, 8, 7);
+		set_pid(&t, second, 200);
+		put_switch(&t, 290, 0, 7, 0, EXITS);
+		put_clock(&t, 400);
+		expect_names(&t, &opts[i], "first", "second");
+	}
+}
+
+/* The exits of the first and the second thread are not recorded, but that of the third one is. */
+static void second_of_three_processes_has_its_name(void **state)
+{
+	struct trace t = { 0 };
+	size_t next;
+
+	put_thread(&t, 7, 50, "before");
+	put_duration(&t, 50, 60, 7, "alive");
+	set_pid(&t, 0, 50);
+	next = t.nr;
+	put_thread(&t, 7, 100, "first");
+	put_work_of(&t, 100, 1);
+	set_pid(&t, next, 100);
+	next = t.nr;
+	put_thread(&t, 7, 200, "second");
+	put_work_of(&t, 200, 2);
+	set_pid(&t, next, 200);
+	put_switch(&t, 290, 0, 7, 0, EXITS);
+	put_clock(&t, 300);
+	expect_names(&t, NULL, "first", "second");
+}
+
+/* Events have no process, so each exit begins the next thread. */
+static void each_exit_begins_the_next_thread(void **state)
+{
+	/* The exit of the first thread stands behind @i names. */
+	for (int i = 1; i <= 3; i++) {
+		struct trace t = { 0 };
+
+		put_thread(&t, 7, 50, "before");
+		if (i == 1)
+			put_switch(&t, 90, 0, 7, 0, EXITS);
+		put_thread(&t, 7, 100, "first");
+		if (i == 2)
+			put_switch(&t, 90, 0, 7, 0, EXITS);
+		put_thread(&t, 7, 200, "second");
+		if (i == 3)
+			put_switch(&t, 90, 0, 7, 0, EXITS);
+		put_work_of(&t, 100, 1);
+		put_switch(&t, 190, 0, 7, 0, EXITS);
+		put_work_of(&t, 200, 2);
+		put_clock(&t, 300);
+		expect_names(&t, NULL, "first", "second");
+	}
+}
+
+/* The event of the first thread shows that the exit is its own. */
+static void exit_behind_an_event_is_of_its_thread(void **state)
+{
+	struct trace t = { 0 };
+
+	put_thread(&t, 7, 50, "before");
+	put_thread(&t, 7, 100, "first");
+	put_work_of(&t, 100, 1);
+	set_pid(&t, 0, 100);
+	put_switch(&t, 190, 0, 7, 0, EXITS);
+	put_thread(&t, 7, 200, "second");
+	put_work_of(&t, 200, 2);
+	put_clock(&t, 300);
+	expect_names(&t, NULL, "first", "second");
+}
+
+static void process_gets_the_id_back(void **state)
+{
+	struct trace t = { 0 };
+	size_t between;
+
+	put_thread(&t, 7, 100, "first");
+	put_thread(&t, 7, 200, "between");
+	put_thread(&t, 7, 100, "second");
+	put_work_of(&t, 100, 1);
+	put_work_of(&t, 200, 2);
+	set_pid(&t, 0, 100);
+	between = t.nr;
+	put_duration(&t, 150, 160, 7, "alive");
+	set_pid(&t, between, 200);
+	put_clock(&t, 300);
+	expect_names(&t, NULL, "first", "second");
+}
+
 /* The composer writes the objects of threads without a name at the end. */
 static void name_at_the_end_is_that_of_a_nameless_thread(void **state)
 {
@@ -201,6 +305,11 @@ int main(void)
 		cmocka_unit_test(third_thread_and_its_new_name),
 		cmocka_unit_test(thread_of_another_process_is_a_new_one),
 		cmocka_unit_test(exit_may_stand_behind_the_new_name),
+		cmocka_unit_test(exit_may_be_that_of_the_second_thread),
+		cmocka_unit_test(second_of_three_processes_has_its_name),
+		cmocka_unit_test(each_exit_begins_the_next_thread),
+		cmocka_unit_test(exit_behind_an_event_is_of_its_thread),
+		cmocka_unit_test(process_gets_the_id_back),
 		cmocka_unit_test(name_at_the_end_is_that_of_a_nameless_thread),
 	};
 

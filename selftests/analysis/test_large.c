@@ -334,6 +334,25 @@ static void time_has_many_parties(void **state)
 	free(rows);
 }
 
+/* Two processes get one thread id in turns: all at once, or each with an event. */
+static void many_threads_have_one_id(void **state)
+{
+	for (int with_events = 0; with_events < 2; with_events++) {
+		struct trace t = { 0 };
+
+		for (uint32_t i = 0; i < 12 * MANY; i++) {
+			put_thread(&t, 7, 100 + i % 2, i % 2 ? "odd" : "even");
+			if (with_events) {
+				BEGINS(&t, 10 * i + 10, 7, 1 + i);
+				t.of[t.nr - 1].thread.pid = 100 + i % 2;
+			}
+		}
+		for (uint32_t i = 0; i < 12 * MANY && !with_events; i++)
+			BEGINS(&t, 10 * i + 10, 7, 1 + i);
+		expect_operations(&t, 12 * MANY);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +374,7 @@ int main(void)
 		cmocka_unit_test(records_come_in_reverse_order),
 		cmocka_unit_test(many_wait_and_one_is_explained),
 		cmocka_unit_test(time_has_many_parties),
+		cmocka_unit_test(many_threads_have_one_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

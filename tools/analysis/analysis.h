@@ -50,7 +50,7 @@ const char *analysis_reason_name(enum analysis_reason reason);
 struct analysis_thread {
 	uint32_t tid, pid;	/* pid 0: not known */
 	const char *name;	/* the last name in the trace; "" if there is none */
-	uint32_t generation;	/* number of earlier threads with this id that have ended */
+	uint32_t generation;	/* tells it from other threads that had this id */
 	/*
 	 * All switches and wakeups of the thread are recorded. Of a thread that is not
 	 * followed, only the times from a switch in to a switch out are known.

@@ -159,6 +159,15 @@ static void forget(struct analysis *a)
 
 /* --- items ---------------------------------------------------------------------------- */
 
+static int exit_thread(struct analysis *a, const struct item *it)
+{
+	struct thread *t = is_real(it->id) && !it->inferred ? thread_of(a, it->id) : NULL;
+
+	if (t)
+		identity_exit(t, it->ns);
+	return entered_exit(a, it);
+}
+
 int engine_item(struct analysis *a, const struct item *it)
 {
 	int err;
@@ -169,7 +178,7 @@ int engine_item(struct analysis *a, const struct item *it)
 		forget(a);
 	switch (it->kind) {
 	case ITEM_SWITCH:
-		err = it->reason == ANALYSIS_EXITED ? entered_exit(a, it) : 0;
+		err = it->reason == ANALYSIS_EXITED ? exit_thread(a, it) : 0;
 		return err ? err : scheduling_switch(a, it);
 	case ITEM_WAKEUP:
 		return scheduling_wakeup(a, it);

@@ -272,14 +272,23 @@ struct woken {
 struct identity {
 	struct analysis_thread out;
 	uint64_t since;		/* it has the id after this time */
-	struct identity *older;
+	uint64_t after;		/* if it waits: the exit before it is later than this */
+	struct identity *next;	/* if it waits */
+};
+
+struct identities {
+	struct identity **of;	/* in order of .since, later named ones last */
+	size_t nr, room;
+	struct identity *waiting;	/* those of which .since is not known, first named first */
+	size_t nr_waiting;
+	uint32_t named;		/* number of all so far */
 };
 
 struct thread {
 	struct analysis_thread out;	/* the first thread with this id */
-	struct identity *newest_identity;
-	uint64_t exit_read;	/* time of the last exit of the thread that was read since its
-				   name; 0: none */
+	struct identities identities;
+	uint64_t exit_read;	/* the last time of an exit with this id in the records read so
+				   far; 0: none */
 	struct spans spans;
 	struct works works;	/* in order of .from; works_insert() adds to it */
 	struct ends ends;	/* of .works */
@@ -333,7 +342,9 @@ static inline struct span *last_span(struct thread *t)
 const struct analysis_thread *thread_at(const struct thread *t, uint64_t ns);
 /* An object names @t. @pid 0: not known. Returns 0 or -ENOMEM. */
 int identity_name(struct thread *t, const char *name, uint32_t pid);
-/* The record of an exit of @t at @ns was read. Later records may still be handed on before it. */
+/* The record of an exit of @t at @ns was read. Records of earlier times may follow. */
+void identity_exit_read(struct thread *t, uint64_t ns);
+/* @t exits at @ns. Calls of this and of identity_event() are in order of time. */
 void identity_exit(struct thread *t, uint64_t ns);
 /* @t, of the process @pid, wrote an event at @ns. */
 void identity_event(struct thread *t, uint64_t ns, uint32_t pid);

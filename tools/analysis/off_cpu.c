@@ -145,7 +145,7 @@ int off_cpu_switch(struct analysis *a, const struct fxt_record *rec)
 		t = thread_of(a, it.id);
 		if (!t)
 			return -ENOMEM;
-		identity_exit(t, it.ns);
+		identity_exit_read(t, it.ns);
 	}
 	return err ? err : order_add(a, &it);
 }
