@@ -138,7 +138,7 @@ static int add_to_group(struct groups *g, const struct analysis_note *n)
 		group->first = n->ns;
 	if (n->ns > group->last)
 		group->last = n->ns;
-	err = count_member(g, group - g->of, 0, n->thread->tid, &group->threads);
+	err = count_member(g, group - g->of, 0, analysis_thread_key(n->thread), &group->threads);
 	return err || !n->operation ? err :
 	       count_member(g, group - g->of, 1, n->operation, &group->operations);
 }
