@@ -249,6 +249,38 @@ begin "sched_equals_the_records"
 recount sched
 end
 
+# Thread 10 sleeps, waits 5 ns and exits. Another thread gets its id, waits 7 ns and is preempted.
+# Both write the same log.
+begin "threads_that_had_one_id"
+check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+from machine import INSTANT, argument, event, head, record, switch, text, wakeup
+from struct import pack
+
+def thread(tid, name):
+    ref, data = text(name)
+    return record(7 | 2 << 16 | ref << 24 | 1 << 40,
+                  pack("<Q", tid) + data + argument(8, "process", 4000))
+
+def log(ns):
+    return event(INSTANT, ns, 10, "log", None,
+                 [argument(4, "operation", 0), argument(6, "message", "hello")])
+
+open("reused.fxt", "wb").write(
+    head() + thread(10, "first") + wakeup(100, 0, 10, 0) + switch(105, 0, 0, 10, 0) + log(107) +
+    switch(110, 0, 10, 0, 1) + wakeup(120, 0, 10, 0) + switch(125, 0, 0, 10, 0) +
+    switch(130, 0, 10, 0, 16) + thread(10, "second") + wakeup(200, 0, 10, 0) +
+    switch(207, 0, 0, 10, 0) + log(208) + switch(210, 0, 10, 0, 0) + switch(211, 0, 0, 10, 0) +
+    switch(220, 0, 10, 0, 1))'
+check sched report --json reused.fxt sched
+check "one row" [ "$(jq -c '[.thread, .waits, .sum_ns, .voluntary, .preempted]' <out)" = \
+	'["second",3,13,3,1]' ] || cat out
+check occupants report --json reused.fxt sched-occupants
+check "two rows" [ "$(jq -c '[.thread, .ns]' <out | sort | paste -sd ' ')" = \
+	'["first",5] ["second",8]' ] || cat out
+check groups report --json reused.fxt log-groups
+check "two threads" [ "$(jq -c '[.count, .threads]' <out)" = '[2,2]' ] || cat out
+end
+
 begin "wakeups_equal_the_records"
 recount wakeups
 end

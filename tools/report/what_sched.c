@@ -99,13 +99,24 @@ struct waits {
 	struct waiter *waiters;
 	struct behind *behind;
 	size_t nr_waiters, room_waiters, nr_behind, room_behind;
-	struct fxt_table index;		/* analysis_thread_key(): .a index of the waiter + 1 */
+	struct fxt_table index;		/* key of waiter_of(): .a index of the waiter + 1 */
 	struct fxt_table pairs;		/* .a index of the pair + 1 */
 };
 
-static struct waiter *waiter_of(struct waits *w, const struct analysis_thread *t)
+/*
+ * Counts of switches are those of all threads that had one id after each other. A report that has
+ * such counts joins these threads, as report threads does.
+ */
+static bool joins(const struct report *r)
 {
-	struct fxt_entry *e = fxt_make(&w->index, analysis_thread_key(t));
+	return r->what->rows.thread;
+}
+
+static struct waiter *waiter_of(struct report *r, const struct analysis_thread *t)
+{
+	struct waits *w = r->data;
+	struct fxt_entry *e = fxt_make(&w->index, joins(r) ? (uint64_t)t->tid + 1 :
+				       analysis_thread_key(t));
 
 	if (!e)
 		return NULL;
@@ -149,7 +160,7 @@ static int add_wait(void *arg, const struct analysis_wait *wait)
 
 	if (wait->cut)
 		return 0;
-	t = waiter_of(w, wait->thread);
+	t = waiter_of(r, wait->thread);
 	if (!t)
 		return -ENOMEM;
 	err = samples_add(&t->waits, wait->to - wait->from);
@@ -161,10 +172,12 @@ static int add_wait(void *arg, const struct analysis_wait *wait)
 static int add_counts(void *arg, const struct analysis_thread_row *row)
 {
 	struct report *r = arg;
-	struct waiter *t = waiter_of(r->data, row->thread);
+	struct waiter *t = waiter_of(r, row->thread);
 
 	if (!t)
 		return -ENOMEM;
+	/* The last one of the threads that had the id */
+	t->thread = row->thread;
 	t->voluntary = row->voluntary;
 	t->preempted = row->preempted;
 	t->migrations = row->migrations;
