@@ -256,10 +256,10 @@ check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
 from machine import INSTANT, argument, event, head, record, switch, text, wakeup
 from struct import pack
 
-def thread(tid, name):
+def thread(tid, name, process=4000):
     ref, data = text(name)
     return record(7 | 2 << 16 | ref << 24 | 1 << 40,
-                  pack("<Q", tid) + data + argument(8, "process", 4000))
+                  pack("<Q", tid) + data + argument(8, "process", process))
 
 def log(ns):
     return event(INSTANT, ns, 10, "log", None,
@@ -270,7 +270,10 @@ open("reused.fxt", "wb").write(
     switch(110, 0, 10, 0, 1) + wakeup(120, 0, 10, 0) + switch(125, 0, 0, 10, 0) +
     switch(130, 0, 10, 0, 16) + thread(10, "second") + wakeup(200, 0, 10, 0) +
     switch(207, 0, 0, 10, 0) + log(208) + switch(210, 0, 10, 0, 0) + switch(211, 0, 0, 10, 0) +
-    switch(220, 0, 10, 0, 1))'
+    switch(220, 0, 10, 0, 1))
+open("behind.fxt", "wb").write(
+    head() + thread(10, "first") + switch(105, 0, 0, 10, 0) + log(107) +
+    thread(10, "second", 5000) + log(208) + switch(130, 0, 10, 0, 16))'
 check sched report --json reused.fxt sched
 check "one row" [ "$(jq -c '[.thread, .waits, .sum_ns, .voluntary, .preempted]' <out)" = \
 	'["second",3,13,3,1]' ] || cat out
@@ -279,6 +282,9 @@ check "two rows" [ "$(jq -c '[.thread, .ns]' <out | sort | paste -sd ' ')" = \
 	'["first",5] ["second",8]' ] || cat out
 check groups report --json reused.fxt log-groups
 check "two threads" [ "$(jq -c '[.count, .threads]' <out)" = '[2,2]' ] || cat out
+# The ring with the exit was read last.
+check logs report --json behind.fxt logs
+check "two names" [ "$(jq -r .thread <out | paste -sd ' ')" = "first second" ] || cat out
 end
 
 begin "wakeups_equal_the_records"

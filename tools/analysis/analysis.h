@@ -302,7 +302,7 @@ enum analysis_note_kind {
  */
 struct analysis_note {
 	enum analysis_note_kind kind;
-	const struct analysis_thread *thread;
+	uint32_t tid;		/* its name is final at the end: see analysis_thread_at() */
 	uint64_t operation;	/* id; 0: none */
 	uint64_t ns;
 	const char *category, *name, *text;

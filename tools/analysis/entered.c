@@ -375,12 +375,12 @@ int entered_note(struct analysis *a, const struct fxt_record *rec)
 {
 	const struct fxt_arg *operation = fxt_arg(rec, "operation"), *text = fxt_arg(rec, "message");
 	const struct fxt_arg *cause = fxt_arg(rec, "cause");
-	struct analysis_note row = { .kind = ANALYSIS_NOTE_INSTANT, .ns = rec->ns, .text = "" };
-	struct thread *t;
+	struct analysis_note row = {
+		.kind = ANALYSIS_NOTE_INSTANT, .tid = rec->thread.tid, .ns = rec->ns, .text = "",
+	};
 
 	if (!operation || operation->type != ASYNCTRACE_FXT_ARG_UINT64)
 		return 0;
-	t = thread_of(a, rec->thread.tid);
 	row.operation = operation->u;
 	row.category = name_text(a, &rec->category);
 	row.name = name_text(a, &rec->name);
@@ -392,8 +392,7 @@ int entered_note(struct analysis *a, const struct fxt_record *rec)
 		row.kind = ANALYSIS_NOTE_FOLLOWS;
 		row.cause = cause->u;
 	}
-	if (!t || !row.category || !row.name || !row.text)
+	if (!row.category || !row.name || !row.text || !thread_of(a, row.tid))
 		return -ENOMEM;
-	row.thread = thread_at(t, rec->ns);
 	return a->sink.note(a->sink.arg, &row);
 }

@@ -59,7 +59,8 @@ static void fill_logs(struct report *r)
 		sheet_row(&r->sheet);
 		sheet_number(&r->sheet, n->ns - begin);
 		sheet_text(&r->sheet, n->operation ? id_text(&id, number) : "");
-		sheet_text(&r->sheet, n->thread->name);
+		sheet_text(&r->sheet,
+			   analysis_thread_at(r->source.analysis, n->tid, n->ns)->name);
 		sheet_text(&r->sheet, n->category);
 		sheet_text(&r->sheet, n->text);
 	}
@@ -126,8 +127,9 @@ static int count_member(struct groups *g, size_t index, unsigned int kind, uint6
 	return 0;
 }
 
-static int add_to_group(struct groups *g, const struct analysis_note *n)
+static int add_to_group(const struct report *r, struct groups *g, const struct analysis_note *n)
 {
+	const struct analysis_thread *thread;
 	struct group *group = group_of(g, n);
 	int err;
 
@@ -138,7 +140,8 @@ static int add_to_group(struct groups *g, const struct analysis_note *n)
 		group->first = n->ns;
 	if (n->ns > group->last)
 		group->last = n->ns;
-	err = count_member(g, group - g->of, 0, analysis_thread_key(n->thread), &group->threads);
+	thread = analysis_thread_at(r->source.analysis, n->tid, n->ns);
+	err = count_member(g, group - g->of, 0, analysis_thread_key(thread), &group->threads);
 	return err || !n->operation ? err :
 	       count_member(g, group - g->of, 1, n->operation, &group->operations);
 }
@@ -162,7 +165,7 @@ static void fill_groups(struct report *r)
 
 	for (size_t i = 0; i < f->nr && !r->sheet.failed; i++)
 		if (is_chosen(r, &f->of[i].note))
-			r->sheet.failed = add_to_group(&g, &f->of[i].note);
+			r->sheet.failed = add_to_group(r, &g, &f->of[i].note);
 	if (g.nr)
 		qsort(g.of, g.nr, sizeof(*g.of), by_count);
 	for (size_t i = 0; i < g.nr && !r->sheet.failed; i++) {

@@ -176,7 +176,7 @@ static void note_row(struct tree *t, const struct analysis_note *n, size_t depth
 		sheet_textf(s, "%*s%s: %s", indent(depth), "", n->category, n->text);
 	else
 		name_row(s, depth, n->category, n->name, "");
-	sheet_text(s, n->thread->name);
+	sheet_text(s, analysis_thread_at(t->r->source.analysis, n->tid, n->ns)->name);
 	sheet_text(s, n->kind == ANALYSIS_NOTE_FOLLOWS ? id_text(&cause, number) : "");
 	sheet_number(s, depth);
 }
