@@ -137,7 +137,6 @@ static void put_random(struct trace *t, uint64_t ns, uint32_t tid, uint64_t id, 
 
 static void random_round(void)
 {
-	/* The engine looks at 1024 works of a thread at most. Fewer ids would make more works. */
 	const uint64_t ids = 5 + rnd_below(30), threads = 1 + rnd_below(3);
 	const bool enters = rnd_chance(50), lossy = rnd_chance(30);
 	struct trace t = { 0 };
