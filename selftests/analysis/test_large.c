@@ -334,22 +334,32 @@ static void time_has_many_parties(void **state)
 	free(rows);
 }
 
-/* Two processes get one thread id in turns: all at once, or each with an event. */
+/* Two processes get one thread id in turns. The names stand before all events, or among them. */
 static void many_threads_have_one_id(void **state)
 {
-	for (int with_events = 0; with_events < 2; with_events++) {
-		struct trace t = { 0 };
+	const struct analysis_options opts = { 0 };
 
-		for (uint32_t i = 0; i < 12 * MANY; i++) {
-			put_thread(&t, 7, 100 + i % 2, i % 2 ? "odd" : "even");
-			if (with_events) {
-				BEGINS(&t, 10 * i + 10, 7, 1 + i);
-				t.of[t.nr - 1].thread.pid = 100 + i % 2;
+	for (int by_turns = 0; by_turns < 2; by_turns++) {
+		uint64_t nr = 0;
+		struct analysis_sink sink = { .operation = count, .arg = &nr };
+		struct analysis *a = analysis_new(&opts, &sink);
+
+		for (uint32_t i = 0; i < 72 * MANY; i++) {
+			struct trace t = { 0 };
+
+			if (by_turns ? i % 2 == 0 : i < 36 * MANY) {
+				put_thread(&t, 7, 100 + i / (1 + by_turns) % 2, "name");
+			} else {
+				BEGINS(&t, 10 * i, 7, 1);
+				ENDS(&t, 10 * i + 5, 7, 1);
+				t.of[0].thread.pid = by_turns ? 100 + i / 2 % 2 : 0;
 			}
+			feed(a, &t);
+			trace_free(&t);
 		}
-		for (uint32_t i = 0; i < 12 * MANY && !with_events; i++)
-			BEGINS(&t, 10 * i + 10, 7, 1 + i);
-		expect_operations(&t, 12 * MANY);
+		assert_int_equal(analysis_finish(a), 0);
+		assert_int_equal(nr, 36 * MANY);
+		analysis_free(a);
 	}
 }
 
