@@ -117,10 +117,10 @@ AT_PUBLIC AT_COLD void at_entered_run_(uint32_t gate)
 }
 
 /*
- * Writes the end of a scope. If the scope enters an operation, the last key of its site is
- * "resumed".
+ * Writes the end of a scope to the destinations of @mode. If the scope enters an operation, the
+ * last key of its site is "resumed".
  */
-TRACE_INLINE_ void write_end(uint32_t gate, const struct at_entered *e, int mode)
+static AT_COLD void write_end_to(uint32_t gate, const struct at_entered *e, int mode)
 {
 	const struct at_site_ *site = e->site_;
 	const unsigned int nargs = e->kind_ == TRACE_ENTER_, key = site->nkeys - nargs;
@@ -131,22 +131,34 @@ TRACE_INLINE_ void write_end(uint32_t gate, const struct at_entered *e, int mode
 		.nkeys = nargs,
 	};
 
-	if (unlikely(mode != TRACE_SITE_ON_)) {
-		/* The scope began in beside mode, and the trace has ended. */
-		if (mode & AT_MODE_BESIDE && !at_gate_beside(gate)) {
-			gate = AT_GENERATION_BESIDE;
-			mode &= ~AT_MODE_INPROCESS;
-		}
-		at_write_args_(gate, &end, mode, ASYNCTRACE_FXT_DURATION_END, 0, &resumed,
-			       nargs);
-		return;
+	/* The scope began in beside mode, and the trace has ended. */
+	if (mode & AT_MODE_BESIDE && !at_gate_beside(gate)) {
+		gate = AT_GENERATION_BESIDE;
+		mode &= ~AT_MODE_INPROCESS;
 	}
-	if (nargs)
-		at_write_5_(gate, at_head_(&end, ASYNCTRACE_FXT_DURATION_END, 5, 1),
+	at_write_args_(gate, &end, mode, ASYNCTRACE_FXT_DURATION_END, 0, &resumed, nargs);
+}
+
+/* Writes the same record as write_end_to(), if the thread's ring is the only destination. */
+TRACE_INLINE_ void write_end_to_ring(uint32_t gate, const struct at_entered *e)
+{
+	const struct at_site_ *site = e->site_;
+
+	if (e->kind_ == TRACE_ENTER_)
+		at_write_5_(gate, at_head_(site, ASYNCTRACE_FXT_DURATION_END, 5, 1),
 			    ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT64, 2, 0, 0) |
-			    __atomic_load_n(end.refs, __ATOMIC_RELAXED), e->previous_);
+			    __atomic_load_n(site->refs + site->nkeys - 1, __ATOMIC_RELAXED),
+			    e->previous_);
 	else
-		at_write_3_(gate, at_head_(&end, ASYNCTRACE_FXT_DURATION_END, 3, 0));
+		at_write_3_(gate, at_head_(site, ASYNCTRACE_FXT_DURATION_END, 3, 0));
+}
+
+static void write_end(uint32_t gate, const struct at_entered *e)
+{
+	if (likely(e->mode_ == TRACE_SITE_ON_))
+		write_end_to_ring(gate, e);
+	else
+		write_end_to(gate, e, e->mode_);
 }
 
 /*
@@ -180,14 +192,14 @@ static AT_COLD void write_late_end(const struct at_entered *e)
 	uint32_t gate;
 
 	if (e->mode_ & AT_MODE_BESIDE) {
-		write_end(ASYNCTRACE_GATE_OFF, e, e->mode_);
+		write_end(ASYNCTRACE_GATE_OFF, e);
 		return;
 	}
 	if (!at_gate_beside(c->gate) || c->depth <= other.base)
 		return;
 	gate = at_gate_renew_(other.gate);
 	if (gate)
-		write_end(gate, e, e->mode_);
+		write_end(gate, e);
 }
 
 /*
@@ -210,7 +222,7 @@ static AT_COLD uint32_t renew(struct at_current_ *c)
  * Ends a scope. Scopes above the base were recorded under @c->gate. The others began in an
  * earlier run, or under the other kind of gate: a run must not have an end without a begin.
  */
-AT_PUBLIC void at_entered_end_(const struct at_entered *e)
+static AT_COLD void end_slowly(const struct at_entered *e)
 {
 	struct at_current_ *c = &at_current_;
 	uint32_t gate = 0;
@@ -220,13 +232,13 @@ AT_PUBLIC void at_entered_end_(const struct at_entered *e)
 	at_current_restore_(e->previous_);
 	if (c->depth > c->base) {
 		gate = at_gate_load_();
-		if (unlikely(gate != c->gate))
+		if (gate != c->gate)
 			gate = renew(c);
 	}
 	while (c->depth > e->depth_) {
 		if (gate && c->depth > c->base) {
-			if (likely(c->depth == e->depth_ + 1 && e->site_))
-				write_end(gate, e, e->mode_);
+			if (c->depth == e->depth_ + 1 && e->site_)
+				write_end(gate, e);
 			else
 				write_lost_end(gate, e);
 		} else if (c->depth == e->depth_ + 1 && e->site_) {
@@ -236,6 +248,24 @@ AT_PUBLIC void at_entered_end_(const struct at_entered *e)
 	}
 	if (c->base > c->depth)
 		c->base = c->depth;
+}
+
+/*
+ * The usual case is a short path of its own, which does what end_slowly() would do: the scope is
+ * the innermost one, its begin was recorded under the present gate, and in the ring only.
+ */
+AT_PUBLIC void at_entered_end_(const struct at_entered *e)
+{
+	const uint32_t gate = at_gate_load_(), depth = at_current_.depth;
+
+	if (unlikely(depth != e->depth_ + 1 || depth <= at_current_.base ||
+		     gate != at_current_.gate || !e->site_ || e->mode_ != TRACE_SITE_ON_)) {
+		end_slowly(e);
+		return;
+	}
+	at_current_restore_(e->previous_);
+	write_end_to_ring(gate, e);
+	at_current_.depth--;
 }
 
 AT_PUBLIC void at_operation_enter(struct at_entered *entered, uint64_t id)

@@ -66,15 +66,22 @@
 	movq	%rax, (%r11)
 	movq	8(%rsi), %rax
 	movq	%rax, 8(%r11)
-	movl	$3, %eax
+	movl	$4, %eax
 	jmp	2f
+	/* Two words at a time, the ones before rax. If one word remains, it is the last one. */
 1:
+	movq	-8(%rsi,%rax,8), %rdx
+	movq	%rdx, -8(%r11,%rax,8)
 	movq	(%rsi,%rax,8), %rdx
 	movq	%rdx, (%r11,%rax,8)
-	incl	%eax
+	addl	$2, %eax
 2:
 	cmpl	%r9d, %eax
 	jb	1b
+	ja	3f
+	movq	-8(%rsi,%rax,8), %rdx
+	movq	%rdx, -8(%r11,%rax,8)
+3:
 	movq	%r8, (%r11,%rcx,8)
 	section_end at_write_n_, , %r9
 	movl	%r9d, %edx
