@@ -48,7 +48,8 @@ static void causes_free(struct causes *c)
 static struct model model;
 static uint64_t joined;
 
-static const char *const names[] = { "a", "b", "c" };
+static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i" };
+static size_t nr_names;		/* of this round */
 
 /* Returns the row of @b with the same cause as @row, or NULL. */
 static const struct blame_row *row_like(const struct blame *b, const struct blame_row *row)
@@ -104,7 +105,7 @@ static void put_number(struct trace *t, const char *key, uint64_t value)
 /* Puts a random event of the thread @tid at @ns. @enters: scopes say what the thread works on */
 static void put_random(struct trace *t, uint64_t ns, uint32_t tid, uint64_t id, bool enters)
 {
-	const char *name = names[id % 3];
+	const char *name = names[id % nr_names];
 
 	switch (rnd_below(enters ? 12 : 8)) {
 	case 0 ... 2:
@@ -142,10 +143,15 @@ static void random_round(void)
 	struct trace t = { 0 };
 	uint64_t ns = T0;
 
+	nr_names = 1 + rnd_below(sizeof(names) / sizeof(names[0]));
 	put_clock(&t, T0 - 100);
 	for (unsigned int i = 0; i < 200; i++, ns += rnd_below(6)) {
-		if (lossy && rnd_chance(1))
-			put_provider_loss(&t, ns, ns + rnd_below(50), "server");
+		/* A loss that may come late */
+		if (lossy && rnd_chance(2)) {
+			const uint64_t from = ns - rnd_below(60);
+
+			put_provider_loss(&t, from, from + rnd_below(50), "server");
+		}
 		put_random(&t, ns, TID(rnd_below(threads)), rnd_below(ids), enters);
 		/* An event that comes late */
 		if (rnd_chance(5))
@@ -219,6 +225,43 @@ static void many_wait_and_the_last_is_served(void **state)
 	many_wait(MANY - 1, -1);
 }
 
+/*
+ * Returns the number of rows of @nr operations, each of which waits for the one before it, while
+ * another operation goes on all the time. Each has a name of its own.
+ */
+static size_t rows_of_names(size_t nr)
+{
+	char (*of)[16] = calloc(nr + 1, sizeof(*of));
+	struct trace t = { 0 };
+	struct causes c;
+	size_t rows;
+
+	assert_non_null(of);
+	for (size_t i = 0; i <= nr; i++)
+		snprintf(of[i], sizeof(of[i]), "%zu", i);
+	put_event(&t, ASYNCTRACE_FXT_ASYNC_BEGIN, 10, 1, of[nr], nr);
+	for (size_t i = 0; i < nr; i++) {
+		put_event(&t, ASYNCTRACE_FXT_ASYNC_BEGIN, 1000 + 100 * i, 1, of[i], i);
+		put_duration(&t, 1000 + 100 * i + 50, 1000 + 100 * i + 140, 2, "work");
+		put_event(&t, ASYNCTRACE_FXT_ASYNC_END, 1000 + 100 * i + 130, 2, of[i], i);
+	}
+	put_event(&t, ASYNCTRACE_FXT_ASYNC_END, 1000 + 100 * nr, 1, of[nr], nr);
+	c = causes_of(&t, (struct analysis_options){ .grouped = true });
+	rows = c.blame.nr;
+	causes_free(&c);
+	trace_free(&t);
+	free(of);
+	return rows;
+}
+
+static void each_name_waits_for_the_name_before(void **state)
+{
+	const size_t ten = rows_of_names(10), each = rows_of_names(11) - ten;
+
+	assert_int_not_equal(each, 0);
+	assert_int_equal(rows_of_names(MANY), ten + (MANY - 10) * each);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +269,7 @@ int main(void)
 		cmocka_unit_test_teardown(sums_of_machines_are_the_same, end_rounds),
 		cmocka_unit_test(many_wait_and_the_first_is_served),
 		cmocka_unit_test(many_wait_and_the_last_is_served),
+		cmocka_unit_test(each_name_waits_for_the_name_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,7 @@ struct group {
 	size_t nr, room;
 	/* Sums of the current look-up. Parts are parts of the operation that is looked up. */
 	uint64_t ns, count, part_ns, part_count;
+	bool touched;		/* the current look-up has found a stretch of this group */
 };
 
 struct stretch {
@@ -43,9 +44,11 @@ struct busy {
 	struct stretch *of;
 	size_t nr, room;
 	uint64_t until;			/* the stretches are known before this time */
+	uint64_t resume;		/* time in the last stretch from which it may be longer */
 	uint64_t version;		/* .busy_version of struct analysis */
 	struct group **groups;
-	size_t nr_groups, room_groups;
+	struct group **touched;		/* groups of the current look-up, as many as .groups at most */
+	size_t nr_groups, room_groups, nr_touched, room_touched;
 	struct fxt_table by_name;	/* .a struct group */
 	struct fxt_table wholes;	/* id of an operation with parts: .a struct parts */
 };
@@ -76,6 +79,7 @@ void busy_free(struct thread *t)
 	fxt_table_free(&b->by_name);
 	fxt_table_free(&b->wholes);
 	free(b->groups);
+	free(b->touched);
 	free(b->of);
 	free(b);
 	t->busy = NULL;
@@ -131,7 +135,8 @@ static struct group *group_of(struct busy *b, const struct analysis_id *id)
 							 fxt_hash(0, 1));
 	struct group *g;
 
-	if (!e || !more_room(&b->groups, b->nr_groups, &b->room_groups, sizeof(*b->groups)))
+	if (!e || !more_room(&b->groups, b->nr_groups, &b->room_groups, sizeof(*b->groups)) ||
+	    !more_room(&b->touched, b->nr_groups, &b->room_touched, sizeof(*b->touched)))
 		return NULL;
 	if (e->a)
 		return (struct group *)(uintptr_t)e->a;
@@ -200,16 +205,20 @@ static int extend(struct analysis *a, const struct operation *op, struct thread 
 	b->version = a->busy_version;
 	if (b->nr && to <= b->until)
 		return 0;
-	/* The last stretch ended only because no later time was looked up. */
+	/* The last work of the last stretch ended only because no later time was looked up. */
 	if (b->nr) {
-		at = b->of[b->nr - 1].from;
-		pop(b);
+		at = b->resume;
+		if (b->of[b->nr - 1].from < at)
+			set_end(b, at);
+		else
+			pop(b);
 	}
 	while (at < to && !err) {
 		uint64_t end;
 		const struct work *w = busy_work(t, at, to, &end);
 
 		err = add(b, at, end, id_of(a, w) ? w->op : NULL);
+		b->resume = at;
 		at = end;
 	}
 	b->until = to;
@@ -224,8 +233,11 @@ void busy_cut(struct thread *t, uint64_t ns)
 		return;
 	while (b->nr && b->of[b->nr - 1].from >= ns)
 		pop(b);
-	if (b->nr)
+	if (b->nr) {
 		set_end(b, ns);
+		if (b->resume >= ns)
+			b->resume = b->of[b->nr - 1].from;
+	}
 	b->until = ns;
 }
 
@@ -275,23 +287,75 @@ static uint64_t within(const struct analysis_interval *row, uint64_t from, uint6
 	return from < to ? to - from : 0;
 }
 
-/* Sets the sums of @g to those of the time of @row. */
+/* Returns the number of the first stretch that ends after @ns. */
+static size_t stretch_at(const struct busy *b, uint64_t ns)
+{
+	size_t low = 0, high = b->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (b->of[middle].to <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Clears the sums of @g, and makes it a group of the current look-up. */
+static void touch(struct busy *b, struct group *g)
+{
+	if (g->touched)
+		return;
+	g->ns = g->count = g->part_ns = g->part_count = 0;
+	g->touched = true;
+	b->touched[b->nr_touched++] = g;
+}
+
+/* Adds to the sums of @g those of the time of @row. */
 static void sum(struct group *g, const struct analysis_interval *row)
 {
 	const size_t first = portion_at(g, row->from);
 	size_t last = portion_at(g, row->to);
 
-	g->ns = g->count = g->part_ns = g->part_count = 0;
 	/* The portion around the end of the row belongs to it, too. */
 	if (last < g->nr && g->of[last].from < row->to)
 		last++;
 	if (first >= last)
 		return;
-	g->count = last - first;
-	g->ns = within(row, g->of[first].from, g->of[first].to);
-	if (g->count > 1)
+	g->count += last - first;
+	g->ns += within(row, g->of[first].from, g->of[first].to);
+	if (last - first > 1)
 		g->ns += g->of[last - 1].before - g->of[first + 1].before +
 			 within(row, g->of[last - 1].from, g->of[last - 1].to);
+}
+
+/*
+ * Sums the stretches of the time of @row by group. Looks at each stretch if the row has fewer of
+ * them than there are groups, and otherwise looks up the sums of each group.
+ */
+static void sum_groups(struct busy *b, const struct analysis_interval *row)
+{
+	const size_t first = stretch_at(b, row->from);
+
+	b->nr_touched = 0;
+	if (first + b->nr_groups < b->nr && b->of[first + b->nr_groups].from < row->to) {
+		for (size_t i = 0; i < b->nr_groups; i++) {
+			touch(b, b->groups[i]);
+			sum(b->groups[i], row);
+		}
+	} else {
+		for (size_t i = first; i < b->nr && b->of[i].from < row->to; i++) {
+			const struct stretch *s = &b->of[i];
+
+			touch(b, s->group);
+			s->group->count++;
+			s->group->ns += within(row, s->from, s->to);
+		}
+	}
+	for (size_t i = 0; i < b->nr_touched; i++)
+		b->touched[i]->touched = false;
 }
 
 /* Moves the time in which @b worked on parts of @op from the sums of groups to those of parts. */
@@ -325,16 +389,15 @@ int busy_divide(struct analysis *a, const struct operation *op,
 {
 	struct analysis_interval part = *row;
 	int err = extend(a, op, next, row->from, row->to);
-	const struct busy *b = next->busy;
+	struct busy *b = next->busy;
 
 	if (err)
 		return err;
 	part.thread = thread_at(next, row->to);
-	for (size_t i = 0; i < b->nr_groups; i++)
-		sum(b->groups[i], row);
+	sum_groups(b, row);
 	sum_parts(b, op, row);
-	for (size_t i = 0; i < b->nr_groups && !err; i++) {
-		const struct group *g = b->groups[i];
+	for (size_t i = 0; i < b->nr_touched && !err; i++) {
+		const struct group *g = b->touched[i];
 
 		part.other_id = g->none ? NULL : &g->id;
 		part.part = false;

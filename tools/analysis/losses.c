@@ -95,11 +95,13 @@ int losses_item(struct analysis *a, const struct item *it)
 
 	if (!--l->nr_waiting)
 		l->nr_rows = 0;
-	if (loss.cpu >= 0)
+	if (loss.cpu >= 0) {
 		err = scheduling_lost(a, loss.cpu, loss.from, loss.to);
-	else
+	} else {
 		err = add_window(l, loss.from, loss.to);
-	a->busy_version++;
+		/* Durations of the time of the loss suggest no works any more. */
+		a->busy_version++;
+	}
 	if (err || !a->sink.loss)
 		return err;
 	return a->sink.loss(a->sink.arg, &(struct analysis_loss){
