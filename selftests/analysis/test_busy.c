@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sums of .grouped: reports that add up the time of operations get the same sums as without it,
- * in time that does not grow with the square of the number of operations.
+ * With the option .grouped, the analysis adds up what a thread worked on while operations waited
+ * for it. Tests that reports get the same sums as from all intervals, and that the time does not
+ * grow with the square of the number of operations.
  */
 #include "model.h"
 #include "report/blame.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The time of a thread is cut into stretches, in each of which it works on one operation, or on
- * none. Stretches of operations with the same name are a group, with sums of their times. So the
- * time of a group between two moments takes two binary searches.
+ * The history of a thread is a row of stretches. In each stretch, the thread works on one operation
+ * or on none. The stretches of operations with the same name are a group. Each group keeps running
+ * sums of its times, so two binary searches find the group's time between two moments.
  *
- * Stretches are made as far as a look-up needs them. A record that changes what the thread worked
- * on before drops them from that time on.
+ * A look-up makes the stretches up to the time that it needs. If a later record changes what the
+ * thread worked on from some time on, the stretches from that time on are dropped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ struct stretch {
 	struct group *group;
 };
 
-/* Numbers of the stretches that worked on parts of an operation */
+/* Indexes of the stretches in which the thread worked on parts of one operation */
 struct parts {
 	size_t *of;
 	size_t nr, room;
@@ -47,7 +47,7 @@ struct busy {
 	uint64_t resume;		/* time in the last stretch from which it may be longer */
 	uint64_t version;		/* .busy_version of struct analysis */
 	struct group **groups;
-	struct group **touched;		/* groups of the current look-up, as many as .groups at most */
+	struct group **touched;		/* groups with time in the current look-up */
 	size_t nr_groups, room_groups, nr_touched, room_touched;
 	struct fxt_table by_name;	/* .a struct group */
 	struct fxt_table wholes;	/* id of an operation with parts: .a struct parts */

@@ -20,7 +20,10 @@ int busy_divide(struct analysis *a, const struct operation *op,
 		const struct analysis_interval *row, struct thread *next, struct intervals *l);
 /* Drops the sums of @t from @ns on, because what it worked on has changed. */
 void busy_cut(struct thread *t, uint64_t ns);
-/* Drops the sums that change when a thread enters @op for the first time. */
+/*
+ * Drops the sums that change when a thread enters @op for the first time: from then on, durations
+ * do not show which threads work on @op.
+ */
 void busy_entered(struct analysis *a, const struct operation *op);
 /* Drops what changes because .end of @op is set: sums, and bounds of ends. */
 void busy_ended(const struct operation *op);

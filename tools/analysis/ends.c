@@ -78,7 +78,7 @@ static void settle(struct ends *e, size_t leaf)
 		e->nodes[i] = later(e->nodes[2 * i], e->nodes[2 * i + 1]);
 }
 
-/* Inserts a bound at @at. @nr: the number of works after that */
+/* Inserts the bound of the work at @at. @nr: number of works, with that one */
 static int insert(struct ends *e, size_t nr, size_t at, uint64_t bound)
 {
 	int err = grow(e, nr);
@@ -153,8 +153,8 @@ void ends_become_later(const struct operation *op)
 }
 
 /*
- * Returns 1 + the last one of the first @nr leaves with the value @ns or later. Returns 0 if there
- * is none.
+ * Looks at the first @nr leaves. Returns 1 + the number of the last leaf whose value is @ns or
+ * later, or 0 if no leaf has such a value.
  */
 static size_t last_leaf(const struct ends *e, size_t nr, uint64_t ns)
 {

@@ -271,9 +271,10 @@ struct woken {
 /* A later thread with the id of one that has ended; see identity.c */
 struct identity {
 	struct analysis_thread out;
-	uint64_t since;		/* it has the id after this time */
-	uint64_t after;		/* if it waits: the exit before it is later than this */
-	struct identity *next;	/* if it waits */
+	uint64_t since;		/* the thread has the id after this time */
+	/* Used while .since is not known: */
+	uint64_t after;		/* the thread before it exits after this time */
+	struct identity *next;
 };
 
 struct identities {
@@ -326,7 +327,7 @@ struct thread {
 	struct turn turn;
 };
 
-/* True for thread ids of Linux: neither idle nor a pseudo thread */
+/* True if @tid can be a thread of Linux; false for 0 (idle) and for pseudo threads */
 static inline bool is_real(uint32_t tid)
 {
 	return tid && tid <= FXT_TID_REAL_MAX;
@@ -442,8 +443,8 @@ int works_insert(struct analysis *a, struct thread *t, struct work *work);
 void works_free(struct works *w);
 void work_put(struct work *w);
 /*
- * Reports to the sink that the event of @w matters until @ns; STILL_OPEN: the end is not known yet.
- * Does nothing if an end was reported before.
+ * Tells the sink that the record that began @w is needed for rows of times before @ns. STILL_OPEN:
+ * the end of @w is not known yet. Does nothing if the sink was told an end of @w before.
  */
 void work_lasts(const struct analysis *a, struct work *w, uint64_t ns);
 
@@ -753,8 +754,8 @@ struct analysis {
 	struct cpu *cpus;
 	size_t nr_cpus;
 	size_t history;			/* number of spans, occupants and works in memory */
-	uint64_t horizon;		/* operations that began at this time or before are
-					   excluded */
+	uint64_t horizon;		/* rows leave out operations that began at this time or
+					   before */
 	uint64_t floor;			/* history before this time was dropped because of
 					   the limit */
 	uint64_t now;			/* time of the current item */

@@ -170,7 +170,7 @@ static int join_newer(struct analysis *a, struct thread *t, uint64_t newest)
 /* A scheduling record shows that @t works on the operation of @w. */
 static void show_work(const struct analysis *a, struct thread *t, struct work *w)
 {
-	/* A loss makes a work vague only if no scheduling record shows it. */
+	/* A loss had made the operation of the work unknown. This record shows the operation. */
 	if (!w->shown && a->losses.nr)
 		busy_cut(t, w->from);
 	w->shown = true;

@@ -52,7 +52,7 @@ static void forget_thread(struct analysis *a, struct thread *t, uint64_t ns)
 	struct works *w = &t->works;
 	size_t old = s->first, kept = 0;
 
-	/* Its stretches refer to operations of works that may be dropped here. */
+	/* The stretches of busy.c refer to operations, which works keep in memory until here. */
 	busy_free(t);
 	while (s->first + 1 < s->nr && s->of[s->first + 1].from <= ns)
 		s->first++;
