@@ -146,6 +146,12 @@ void put_kernel_loss(struct trace *t, uint64_t from, uint64_t to, unsigned int c
 	put_loss(t, from, to, "asynctrace-kernel", PSEUDO + 1 + cpu, rings[cpu]);
 }
 
+void put_tracepoint_loss(struct trace *t, uint64_t from, uint64_t to)
+{
+	put_loss(t, from, to, "asynctrace-kernel", PSEUDO + 11, "cpu-0 tracepoint losses");
+	add_arg(&t->of[t->nr - 1], "tracepoints", ASYNCTRACE_FXT_ARG_BOOL)->u = 1;
+}
+
 void put_provider_loss(struct trace *t, uint64_t from, uint64_t to, const char *provider)
 {
 	put_loss(t, from, to, provider, PSEUDO + 10, "cpu-0 losses of it");

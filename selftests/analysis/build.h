@@ -62,6 +62,7 @@ void put_thread(struct trace *t, uint32_t tid, uint32_t pid, const char *name);
  * @cpu, or those of a ring of @provider.
  */
 void put_kernel_loss(struct trace *t, uint64_t from, uint64_t to, unsigned int cpu);
+void put_tracepoint_loss(struct trace *t, uint64_t from, uint64_t to);
 void put_provider_loss(struct trace *t, uint64_t from, uint64_t to, const char *provider);
 /*
  * Puts the counter that a recorder writes when the CPU quota of the cgroup @path has throttled the

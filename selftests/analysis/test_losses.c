@@ -276,6 +276,23 @@ static void lost_events_leave_only_running_known(void **state)
 		    "20-50 unknown/records were lost, 50-70 queued t1, 70-80 running t1", NULL);
 }
 
+/* The account of an operation depends on no event of a tracepoint. */
+static void lost_tracepoints_hide_nothing(void **state)
+{
+	struct trace t = { 0 };
+
+	put_work(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 20, 0, 1, 0, SLEEPS);
+	put_wakeup(&t, 60, 0, 1, 0);
+	put_switch(&t, 65, 0, 0, 1, 0);
+	put_tracepoint_loss(&t, 5, 300);
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-60 blocked/sleep t1 in work by interrupt, "
+		    "60-65 runnable/woken t1 by idle, 65-100 running t1 | 10-20 running t1, "
+		    "20-60 blocked/sleep t1 in work by interrupt, 60-65 runnable/woken t1 by idle, "
+		    "65-100 running t1", NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +311,7 @@ int main(void)
 		cmocka_unit_test(inferred_leave_after_a_loss_tells_nothing),
 		cmocka_unit_test(longer_loss_of_another_cpu_counts),
 		cmocka_unit_test(lost_events_leave_only_running_known),
+		cmocka_unit_test(lost_tracepoints_hide_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,8 +99,11 @@ static void times_are_right_or_unknown_after_losses(void **unused)
 	assert_true(known > all / 2 && known < all);
 }
 
-/* Returns durations of slot 1, thread 101, which has no switch unless @switches. */
-static struct words special(bool switches)
+/*
+ * Returns durations of slot 1, thread 101, which has no switch unless @switches. @tracepoints_lost:
+ * events of the kernel's tracepoints were lost all the time.
+ */
+static struct words special(bool switches, bool tracepoints_lost)
 {
 	struct event full = { ASYNCTRACE_FXT_DURATION, 0, 1, IDX(1), IDX(2), 0, 15, { } };
 	struct words b = { 0 }, sched = { 0 };
@@ -128,18 +131,20 @@ static struct words special(bool switches)
 	}
 	give_events(&s, 1, 0, &b);
 	give_clock(&s, ASYNCTRACE_MOMENT_STOP);
+	if (tracepoints_lost)
+		assert_int_equal(at_compose_tracepoint_counts(s.c, 0, 1, 2, 0), 0);
 	words_free(&b);
 	words_free(&sched);
 	return stream_words(&s);
 }
 
 /* Returns the names of the durations with a time. */
-static const char *names_with_time(bool switches, bool missed)
+static const char *names_with_time(bool switches, bool missed, bool tracepoints_lost)
 {
 	int fd = memfd_create("times", MFD_CLOEXEC);
 	struct cputime_options o = { .write = to_file, .arg = &fd };
 	struct cputime *c = cputime_new(&o);
-	struct words b = special(switches);
+	struct words b = special(switches, tracepoints_lost);
 	static char names[256];
 	struct file f;
 	char path[32];
@@ -162,11 +167,12 @@ static const char *names_with_time(bool switches, bool missed)
 
 static void time_is_left_out_if_it_is_not_known(void **unused)
 {
-	assert_string_equal(names_with_time(false, false), "good 20 ");
-	assert_string_equal(names_with_time(true, false), "good 20 ");
+	assert_string_equal(names_with_time(false, false, false), "good 20 ");
+	assert_string_equal(names_with_time(true, false, false), "good 20 ");
+	assert_string_equal(names_with_time(true, false, true), "good 20 ");
 	/* The thread may have left its CPU without a record. */
-	assert_string_equal(names_with_time(false, true), "");
-	assert_string_equal(names_with_time(true, true), "");
+	assert_string_equal(names_with_time(false, true, false), "");
+	assert_string_equal(names_with_time(true, true, false), "");
 }
 
 /* Takes at most 100 bytes a call, often a part of a record. Fails after *@arg calls. */
@@ -177,7 +183,7 @@ static ssize_t fails_later(void *arg, const void *buf, size_t len)
 
 static void failure_of_writing_is_reported(void **unused)
 {
-	struct words b = special(false);
+	struct words b = special(false, false);
 	int writes = 3;
 	struct cputime_options o = { .write = fails_later, .arg = &writes };
 	struct cputime *c = cputime_new(&o);

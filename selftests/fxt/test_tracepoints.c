@@ -199,7 +199,11 @@ static void test_losses_are_counted_and_shown(void **unused)
 	while (file_next(&f)) {
 		const struct fxt_arg *a = fxt_arg(&f.rec, "dropped");
 
-		marked |= a && a->u == 40;
+		if (a && a->u == 40) {
+			assert_true(fxt_arg(&f.rec, "tracepoints")->u);
+			assert_false(marked);
+			marked = true;
+		}
 	}
 	file_close(&f);
 	assert_true(marked);

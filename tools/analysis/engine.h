@@ -572,7 +572,8 @@ struct loss {
 	uint32_t provider;	/* name */
 	uint32_t ring;		/* name of the pseudo thread that shows the loss */
 	uint64_t dropped, overwritten, malformed;
-	int cpu;		/* of the kernel's ring; -1: the ring is a provider's */
+	int cpu;		/* of the kernel's ring of scheduling records; else -1 */
+	bool tracepoints;	/* only events of the kernel's tracepoints were lost */
 };
 
 /* A time in which events may be missing */

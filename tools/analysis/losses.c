@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Losses of records. The recorder writes each loss as a duration "lost records" on a pseudo
- * thread; "cpu-N losses" is that of the kernel's ring of CPU N.
+ * thread. "cpu-N losses" is the thread for scheduling records of CPU N. Losses of tracepoints have
+ * the argument "tracepoints". They hide nothing that the account of an operation depends on.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,13 +20,14 @@ static uint64_t number(const struct fxt_record *rec, const char *name)
 	return arg && arg->type == ASYNCTRACE_FXT_ARG_UINT64 ? arg->u : 0;
 }
 
-/* Returns the CPU of the ring called @name, or -1. */
+/* Returns the CPU of the ring of scheduling records called @name, or -1. */
 static int cpu_of_ring(const char *name)
 {
 	unsigned int cpu;
-	char rest;
+	int end = 0;
 
-	return sscanf(name, "cpu-%5u losse%c", &cpu, &rest) == 2 && cpu <= UINT16_MAX ? (int)cpu : -1;
+	sscanf(name, "cpu-%5u losses%n", &cpu, &end);
+	return end && !name[end] && cpu <= UINT16_MAX ? (int)cpu : -1;
 }
 
 int losses_add(struct analysis *a, const struct loss *loss, struct item *it)
@@ -61,8 +63,10 @@ int losses_record(struct analysis *a, const struct fxt_record *rec)
 	};
 	if (loss.provider == NO_NAME || loss.ring == NO_NAME)
 		return -ENOMEM;
-	if (!strcmp(text_of(a, loss.provider), KERNEL))
+	if (!strcmp(text_of(a, loss.provider), KERNEL)) {
 		loss.cpu = cpu_of_ring(t->out.name);
+		loss.tracepoints = fxt_arg(rec, "tracepoints");
+	}
 	a->totals.losses++;
 	analysis_add(&a->totals.lost, loss.dropped);
 	analysis_add(&a->totals.lost, loss.overwritten);
@@ -91,13 +95,13 @@ int losses_item(struct analysis *a, const struct item *it)
 {
 	struct losses *l = &a->losses;
 	const struct loss loss = l->rows[it->id];
-	int err;
+	int err = 0;
 
 	if (!--l->nr_waiting)
 		l->nr_rows = 0;
 	if (loss.cpu >= 0) {
 		err = scheduling_lost(a, loss.cpu, loss.from, loss.to);
-	} else {
+	} else if (!loss.tracepoints) {
 		err = add_window(l, loss.from, loss.to);
 		/* Durations of the time of the loss suggest no works any more. */
 		a->busy_version++;

@@ -139,7 +139,8 @@ static int take_own(struct cputime *c, const struct fxt_record *rec)
 
 	if (rec->number == ASYNCTRACE_FXT_DURATION && fxt_text_is(&rec->name, "lost records")) {
 		arg = fxt_arg(rec, "provider");
-		return arg && fxt_text_is(&arg->text, "asynctrace-kernel") ?
+		return arg && fxt_text_is(&arg->text, "asynctrace-kernel") &&
+		       !fxt_arg(rec, "tracepoints") ?
 		       history_lost(&c->history, rec->ns, rec->end_ns) : 0;
 	}
 	if (!fxt_is_clock(rec))

@@ -5,11 +5,17 @@
  * A loss since a ring's previous chunk is in the file twice. Readers that know the format find the
  * buffer-filled record. Users see a duration on a pseudo thread, from the previous chunk to this
  * one. Each ring has a separate pseudo thread, so that losses of two providers on one CPU do not
- * overlap.
+ * overlap. The argument "tracepoints" tells losses of the kernel's tracepoints from losses of its
+ * scheduling records.
  */
 #include <string.h>
 
 #include "composer.h"
+
+static bool is_of_tracepoints(const struct atc_ring *r)
+{
+	return r->flags & ASYNCTRACE_COMPOSE_RING_TRACEPOINTS;
+}
 
 static void losses_thread(struct at_compose *c, struct atc_ring *r)
 {
@@ -22,7 +28,7 @@ static void losses_thread(struct at_compose *c, struct atc_ring *r)
 	if (r->flags & ASYNCTRACE_CHUNK_F_FALLBACK) {
 		at = atc_text_put(at, end, "fallback");
 	} else {
-		const bool tracepoints = r->flags & ASYNCTRACE_COMPOSE_RING_TRACEPOINTS;
+		const bool tracepoints = is_of_tracepoints(r);
 
 		at = atc_text_put(at, end, "cpu-");
 		at = atc_text_put_number(at, end, tracepoints ? r->index & UINT16_MAX : r->index);
@@ -49,6 +55,7 @@ static size_t count_arg(uint64_t *w, unsigned int name, uint64_t n)
 static void marker(struct at_compose *c, struct atc_ring *r, uint64_t end,
 		   uint64_t dropped, uint64_t overwritten, uint64_t malformed)
 {
+	const bool tracepoints = is_of_tracepoints(r);
 	struct atc_provider *p = r->provider;
 	size_t len = strlen(p->name), words = 4;
 	uint64_t *w;
@@ -78,8 +85,10 @@ static void marker(struct at_compose *c, struct atc_ring *r, uint64_t end,
 		memcpy(w + words + 1, p->name, len);
 	}
 	words += 1 + ASYNCTRACE_FXT_TEXT_WORDS(len);
+	if (tracepoints)
+		w[words++] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_BOOL, 1, ATC_STR_TRACEPOINTS, 1);
 	w[words++] = end;
-	w[0] = ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_DURATION, words, 4,
+	w[0] = ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_DURATION, words, 4 + tracepoints,
 					 ATC_STR_ASYNCTRACE, ATC_STR_LOST);
 	atc_out_done(&c->out, words);
 }
@@ -102,7 +111,8 @@ void atc_loss(struct at_compose *c, struct atc_ring *r, const struct asynctrace_
 	r->counts.dropped = chunk->dropped;
 	r->counts.overwritten = chunk->overwritten;
 	r->counts.malformed += malformed;
-	if (r->provider == c->kernel && (dropped || overwritten || malformed))
+	if (r->provider == c->kernel && !is_of_tracepoints(r) &&
+	    (dropped || overwritten || malformed))
 		c->sched_lost_until = now;
 	/*
 	 * Overwritten records are older than all records left in the ring, so end the marker at the

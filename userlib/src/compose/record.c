@@ -42,6 +42,7 @@ static const struct {
 	{ ATC_STR_STATE_SINCE, "state_since" },
 	{ ATC_STR_READ_FROM, "read_from" },
 	{ ATC_STR_READ_UNTIL, "read_until" },
+	{ ATC_STR_TRACEPOINTS, "tracepoints" },
 };
 
 size_t atc_put_text(uint64_t *w, const void *text, size_t len)
