@@ -9,7 +9,7 @@ ATTACH_BESIDE := $(addprefix $(B)/selftests/attach/,test_beside test_beside_runs
 ATTACH_FLIGHT := $(B)/selftests/attach/test_flight $(ATTACH_BESIDE)
 
 .PHONY: selftests-attach
-selftests-attach: $(ATTACH_TESTS) $(ATTACH_FLIGHT)
+selftests-attach: $(ATTACH_TESTS) $(ATTACH_FLIGHT) $(B)/selftests/attach/test_quiet
 
 $(B)/selftests/attach/%.o: selftests/attach/%.c
 	@mkdir -p $(@D)
@@ -18,7 +18,7 @@ $(B)/selftests/attach/%.o: selftests/attach/%.c
 $(ATTACH_TESTS): %: %.o $(KT_COMMON:%=$(B)/selftests/support/%.o) $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 
-$(ATTACH_FLIGHT): ATTACH_CFLAGS := -Iselftests/inprocess
+$(ATTACH_FLIGHT) $(B)/selftests/attach/test_quiet: ATTACH_CFLAGS := -Iselftests/inprocess
 $(B)/selftests/attach/inprocess/%.o: selftests/inprocess/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(KT_CFLAGS) -Iuserlib/src -Iselftests/inprocess -MMD -MP -c -o $@ $<
@@ -28,5 +28,9 @@ $(ATTACH_FLIGHT): %: %.o $(addprefix $(B)/selftests/attach/inprocess/,tape.o flo
 	$(addprefix $(B)/selftests/support/,common.o ktap.o) \
 	$(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(AT_LIBS)
+
+$(B)/selftests/attach/test_quiet: %: %.o $(B)/selftests/attach/inprocess/quiet.o \
+	$(addprefix $(B)/selftests/support/,common.o ktap.o) $(B)/libasynctrace.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 
 -include $(wildcard $(B)/selftests/attach/*.d $(B)/selftests/attach/inprocess/*.d)

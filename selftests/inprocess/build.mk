@@ -42,6 +42,10 @@ $(eval $(call wt_flavour,$(WT)/race,$(B)/race/libasynctrace.a,-DAT_TEST_HOOKS))
 $(eval $(call wt_flavour,$(WT)/asan,$(B)/asan/libasynctrace.a,$(WT_ASAN)))
 $(eval $(call wt_flavour,$(WT)/tsan,$(B)/tsan/libasynctrace.a,-fsanitize=thread))
 
+# Its malloc() must not get into other tests.
+$(WT)/plain/test_quiet: $(WT)/plain/quiet.o
+-include $(WT)/plain/quiet.d
+
 # Programs with macros that link with the shared library
 $(WT)/shared/%_prog: selftests/inprocess/%_prog.c $(B)/libasynctrace.so
 	@mkdir -p $(@D)
