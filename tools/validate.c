@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* asynctrace validate: checks a trace against all rules of its format */
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -170,6 +171,12 @@ static int validate_file(struct validate *v)
 	return fxt_is_incomplete(v->check) ? TOOL_INCOMPLETE : TOOL_OK;
 }
 
+static int no_memory(void)
+{
+	tool_error("%s", strerror(ENOMEM));
+	return TOOL_USAGE;
+}
+
 /* Parses NAME=COUNT. The name may contain '='. */
 static int expect(struct validate *v, char *arg)
 {
@@ -182,7 +189,7 @@ static int expect(struct validate *v, char *arg)
 		return TOOL_USAGE;
 	}
 	*equals = 0;
-	return fxt_expect_async(v->check, arg, count) ? 2 : 0;
+	return fxt_expect_async(v->check, arg, count) ? no_memory() : 0;
 }
 
 static const char *when_excused(enum fxt_excuse excuse)
@@ -235,7 +242,7 @@ static int parse(struct validate *v, int argc, char **argv)
 		if (pass)
 			v->check = fxt_check_new(window);
 		if (pass && !v->check)
-			return 2;
+			return no_memory();
 		while ((opt = tool_getopt(argc, argv, "qh", options)) != -1) {
 			switch (opt) {
 			case 'e':
@@ -244,7 +251,7 @@ static int parse(struct validate *v, int argc, char **argv)
 				break;
 			case 'c':
 				if (pass && fxt_cross_thread(v->check, optarg))
-					return 2;
+					return no_memory();
 				break;
 			case 'o':
 				v->allow_open = true;

@@ -126,7 +126,9 @@ gzip -k "$tmp/good.fxt"
 zstd -q "$tmp/good.fxt"
 { head -c 40000 "$tmp/good.fxt" | zstd -q; tail -c +40001 "$tmp/good.fxt" | zstd -q; } > "$tmp/two.zst"
 { head -c 40000 "$tmp/good.fxt" | gzip; tail -c +40001 "$tmp/good.fxt" | gzip; } > "$tmp/two.gz"
-for f in good.fxt.gz good.fxt.zst two.gz two.zst; do
+# Of standard input, zstd does not know the size, so the file asks for the whole window.
+zstd -q --long=31 < "$tmp/good.fxt" > "$tmp/long.zst"
+for f in good.fxt.gz good.fxt.zst two.gz two.zst long.zst; do
 	"$tool" dump "$tmp/$f" > "$tmp/text2"
 	same "dump of $f" "$tmp/text" "$tmp/text2"
 done

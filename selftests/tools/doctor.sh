@@ -197,6 +197,11 @@ examine module device --
 check "not known" text module "cannot read whether it has a signature: it is compressed by xz"
 check remedy remedy module "modinfo -F signer asynctrace"
 rm "$dir"/*
+installed asynctrace.ko.gz
+truncate -s 100 "$dir/asynctrace.ko.gz"
+examine module device --
+check "cut" text module "cannot read whether it has a signature: its end is missing"
+rm "$dir"/*
 examine module device --
 check "no file" text module "cannot read whether it has a signature: No such file"
 end

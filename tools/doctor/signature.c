@@ -65,7 +65,7 @@ enum doctor_signature doctor_signature(const char *path, const char **why)
 	char end[MARK_SIZE] = "", data[16384];
 	struct fxt_input *in;
 	bool first = true, xz = false;
-	long got;
+	size_t got;
 	int err;
 
 	/* fxt_input_open() unpacks gzip and zstd. */
@@ -79,9 +79,11 @@ enum doctor_signature doctor_signature(const char *path, const char **why)
 		first = false;
 		keep_end(end, data, got);
 	}
+	err = xz ? 0 : fxt_input_end(in);
 	fxt_input_close(in);
-	if (xz || got < 0) {
-		*why = xz ? "it is compressed by xz" : strerror(-got);
+	if (xz || err) {
+		*why = xz ? "it is compressed by xz" : err > 0 ? "its end is missing" :
+		       fxt_error_text(err);
 		return DOCTOR_UNTOLD;
 	}
 	return memcmp(end, mark, MARK_SIZE) ? DOCTOR_UNSIGNED : DOCTOR_SIGNED;

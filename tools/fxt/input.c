@@ -7,10 +7,14 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "fxt.h"
 
 #define PACKED_SIZE	(256 * 1024)
+
+/* The largest window of zstd, of --long=31. Without this, zstd refuses windows above 2^27 bytes. */
+#define WINDOW_LOG_MAX	31
 
 enum packing { PLAIN, GZIP, ZSTD };
 
@@ -81,7 +85,9 @@ static int detect(struct fxt_input *in)
 		in->packing = ZSTD;
 		in->zstd = ZSTD_createDStream();
 		in->step = 1;
-		return in->zstd ? 0 : -ENOMEM;
+		if (!in->zstd)
+			return -ENOMEM;
+		ZSTD_DCtx_setParameter(in->zstd, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
 	}
 	return 0;
 }
@@ -146,7 +152,7 @@ static long read_gzip(struct fxt_input *in, void *buf, size_t len)
 	err = inflate(z, Z_NO_FLUSH);
 	/* Bytes that were unpacked before the damage are returned. */
 	if (err != Z_OK && err != Z_STREAM_END && err != Z_BUF_ERROR)
-		in->error = -EBADMSG;
+		in->error = err == Z_MEM_ERROR ? -ENOMEM : -EBADMSG;
 	in->within = err != Z_STREAM_END;
 	in->at = in->have - z->avail_in;
 	return len - z->avail_out;
@@ -168,7 +174,7 @@ static long read_zstd(struct fxt_input *in, void *buf, size_t len)
 		return 0;
 	err = ZSTD_decompressStream(in->zstd, &to, &from);
 	if (ZSTD_isError(err))
-		return -EBADMSG;
+		return ZSTD_getErrorCode(err) == ZSTD_error_memory_allocation ? -ENOMEM : -EBADMSG;
 	in->within = err;
 	in->step = err ? err : 1;
 	in->at = from.pos;
