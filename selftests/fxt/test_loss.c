@@ -233,6 +233,11 @@ static void test_markers_say_when_and_where(void **unused)
 /* A provider may claim any number: sums must not overflow. */
 static void test_claims_without_measure(void **unused)
 {
+	const struct asynctrace_ended ended = { .providers = 1 };
+	struct asynctrace_chunk h = {
+		.kind = ASYNCTRACE_CHUNK_ENDED, .bytes = sizeof(ended), .overwritten = 1,
+		.dropped = 1, .cleared = 1,
+	};
 	struct words b = { 0 };
 	struct stream s;
 
@@ -243,6 +248,7 @@ static void test_claims_without_measure(void **unused)
 	give_events(&s, 1, 1, &b);
 	s.rings[1][1].dropped = 3;		/* decreases */
 	give_events(&s, 1, 1, &b);
+	assert_int_equal(give(&s, &h, &ended), 0);
 	stream_finish(&s);
 	assert_true(at_compose_stats(s.c)->total.dropped == ~0ULL);
 	assert_int_equal(ring_counts(s.c, 1, 1)->dropped, 3);

@@ -30,7 +30,7 @@ $(B)/selftests/tools/test_json: selftests/tools/test_json.c tools/json.c tools/f
 $(B)/selftests/tools/test_status: selftests/tools/test_status.c tools/session/status.c \
 	tools/session/find.c \
 				  tools/common.c tools/json.c tools/fxt/utf8.c tools/tool.h \
-				  tools/fxt/utf8.h tools/session/args.h
+				  tools/fxt/utf8.h tools/session/args.h tools/sum.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka -ljansson
 
@@ -54,7 +54,7 @@ $(B)/selftests/tools/test_child: selftests/tools/test_child.c tools/record/child
 
 $(B)/selftests/tools/test_summary: selftests/tools/test_summary.c tools/record/report.c \
 				   tools/common.c tools/json.c tools/fxt/utf8.c \
-				   $(wildcard tools/record/*.h) tools/tool.h
+				   $(wildcard tools/record/*.h) tools/sum.h tools/tool.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka -ljansson
 

@@ -23,6 +23,9 @@
 /* The result of listing the rings of session 1. Session 2 has one ring, and ended providers. */
 static int rings_error;
 
+/* Number of dropped records in the rings of session 2. Providers may claim any number. */
+static uint64_t drops[2];
+
 int at_ctl_open(struct at_ctl **ctl)
 {
 	*ctl = NULL;
@@ -71,12 +74,13 @@ int at_for_each_ring(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *
 		.delivered = 100,
 		.overwritten = 200,
 		.cleared = 300,
-		.dropped = 400,
+		.dropped = drops[0],
 	};
 	const struct at_ring_info ended = {
 		.kind = ASYNCTRACE_RING_KIND_ENDED,
 		.committed = 70,
 		.overwritten = 70,
+		.dropped = drops[1],
 	};
 	int err;
 
@@ -170,6 +174,35 @@ static void the_ledger_is_whole(void **state)
 	json_decref(j);
 }
 
+static void sum_of_losses_does_not_overflow(void **state)
+{
+	static const uint64_t rows[][2] = {
+		{ UINT64_MAX - 269, 0 },
+		{ UINT64_MAX - 199, 0 },
+		{ 1, UINT64_MAX - 270 },
+		{ UINT64_MAX, UINT64_MAX },
+	};
+
+	(void)state;
+	rings_error = 0;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *text;
+
+		memcpy(drops, rows[i], sizeof(drops));
+		assert_int_equal(run(&text, NULL), TOOL_OK);
+		assert_true(has_line(text, "18,446,744,073,709,551,615 records lost"));
+		free(text);
+	}
+}
+
+static int claim_few_drops(void **state)
+{
+	(void)state;
+	drops[0] = 400;
+	drops[1] = 0;
+	return 0;
+}
+
 static void unlisted_rings_hide_no_other_session(void **state)
 {
 	char *text;
@@ -212,9 +245,10 @@ static void ended_session_hides_no_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_ledger_is_whole),
-		cmocka_unit_test(unlisted_rings_hide_no_other_session),
-		cmocka_unit_test(ended_session_hides_no_other),
+		cmocka_unit_test_setup(the_ledger_is_whole, claim_few_drops),
+		cmocka_unit_test(sum_of_losses_does_not_overflow),
+		cmocka_unit_test_setup(unlisted_rings_hide_no_other_session, claim_few_drops),
+		cmocka_unit_test_setup(ended_session_hides_no_other, claim_few_drops),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

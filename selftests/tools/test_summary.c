@@ -15,6 +15,8 @@
 #include "record/record.h"
 
 static struct at_compose_stats stats;
+static const struct at_ring_info *rings;
+static size_t nr_rings;
 
 /* --- stand-ins for the rest of the recorder -------------------------------------------------- */
 
@@ -27,8 +29,12 @@ const struct at_compose_stats *at_compose_stats(struct at_compose *c)
 int at_for_each_ring(struct at_ctl *ctl, uint32_t session,
 		     int (*fn)(const struct at_ring_info *ring, void *arg), void *arg)
 {
-	(void)ctl, (void)session, (void)fn, (void)arg;
-	return 0;
+	int err = 0;
+
+	(void)ctl, (void)session;
+	for (size_t i = 0; !err && i < nr_rings; i++)
+		err = fn(&rings[i], arg);
+	return err;
 }
 
 int at_for_each_provider(struct at_ctl *ctl,
@@ -100,8 +106,8 @@ void record_cpu_time_summary(const struct recorder *r)
 
 /* --- tests ---------------------------------------------------------------------------------- */
 
-/* Returns what the summary of @r prints, until the next call. */
-static const char *summary_of(struct recorder *r)
+/* Returns what @print prints of @r, until the next call. */
+static const char *text_of(struct recorder *r, void (*print)(struct recorder *r))
 {
 	static char text[4096];
 	int terminal = dup(STDERR_FILENO), kept = memfd_create("summary", 0);
@@ -110,7 +116,7 @@ static const char *summary_of(struct recorder *r)
 	assert_true(terminal >= 0 && kept >= 0);
 	fflush(stderr);
 	dup2(kept, STDERR_FILENO);
-	assert_true(record_summary(r));
+	print(r);
 	fflush(stderr);
 	dup2(terminal, STDERR_FILENO);
 	n = pread(kept, text, sizeof(text) - 1, 0);
@@ -119,6 +125,16 @@ static const char *summary_of(struct recorder *r)
 	close(terminal);
 	close(kept);
 	return text;
+}
+
+static void print_summary(struct recorder *r)
+{
+	assert_true(record_summary(r));
+}
+
+static const char *summary_of(struct recorder *r)
+{
+	return text_of(r, print_summary);
 }
 
 static void assert_has(const char *text, const char *part)
@@ -156,6 +172,52 @@ static void sum_of_losses_does_not_overflow(void **state)
 	assert_null(strstr(summary_of(&r), "Nothing was lost."));
 }
 
+#define LARGEST	"18,446,744,073,709,551,615"
+
+/* Two providers claim so many drops on one CPU that their sum overflows. */
+static void claimed_drops_do_not_hide_the_loss(void **state)
+{
+	const struct at_compose_counts claims[] = { { .dropped = UINT64_MAX }, { .dropped = 1 } };
+	const struct at_compose_provider providers[] = {
+		{ .id = 1, .counts = claims[0] }, { .id = 2, .counts = claims[1] },
+	};
+	const struct at_compose_ring of[] = {
+		{ .provider = 1, .counts = claims[0] }, { .provider = 2, .counts = claims[1] },
+	};
+	struct recorder r = recorder();
+	const char *text;
+
+	(void)state;
+	stats.total = (struct at_compose_counts){ .dropped = UINT64_MAX };
+	stats.providers = providers;
+	stats.rings = of;
+	stats.nr_providers = stats.nr_rings = 2;
+	text = summary_of(&r);
+	assert_non_null(strstr(text, "CPU 0"));
+	assert_has(strstr(text, "CPU 0"), LARGEST);
+	assert_has(text, "Records were dropped because their ring was full");
+	assert_has(text, LARGEST " records of programs found no room");
+}
+
+static void status_line_does_not_hide_the_loss(void **state)
+{
+	static const struct at_ring_info rows[][2] = {
+		{ { .dropped = UINT64_MAX }, { .dropped = 1 } },
+		{ { .dropped = UINT64_MAX }, { .overwritten = 1 } },
+		{ { .overwritten = UINT64_MAX }, { .overwritten = 1 } },
+	};
+	struct recorder r = recorder();
+
+	(void)state;
+	nr_rings = 2;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		rings = rows[i];
+		r.next_line = 1e-9;
+		assert_has(text_of(&r, record_line), ", " LARGEST " lost, ");
+	}
+	nr_rings = 0;
+}
+
 static void removed_files_are_not_said_to_be_left(void **state)
 {
 	struct recorder r = recorder();
@@ -176,6 +238,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_trace_lost_nothing),
 		cmocka_unit_test(sum_of_losses_does_not_overflow),
+		cmocka_unit_test(claimed_drops_do_not_hide_the_loss),
+		cmocka_unit_test(status_line_does_not_hide_the_loss),
 		cmocka_unit_test(removed_files_are_not_said_to_be_left),
 	};
 

@@ -321,13 +321,6 @@ struct analysis_note {
  */
 #define ANALYSIS_SAME_ID_MAX	64
 
-/* Adds at most up to the largest number, because a trace may claim any number of losses. */
-static inline void analysis_add(uint64_t *sum, uint64_t n)
-{
-	if (__builtin_add_overflow(*sum, n, sum))
-		*sum = UINT64_MAX;
-}
-
 struct analysis_totals {
 	uint64_t begin, end;	/* begin and end of the trace */
 	uint64_t records;

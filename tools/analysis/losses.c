@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "sum.h"
 
 #define KERNEL	"asynctrace-kernel"
 
@@ -68,9 +69,9 @@ int losses_record(struct analysis *a, const struct fxt_record *rec)
 		loss.tracepoints = fxt_arg(rec, "tracepoints");
 	}
 	a->totals.losses++;
-	analysis_add(&a->totals.lost, loss.dropped);
-	analysis_add(&a->totals.lost, loss.overwritten);
-	analysis_add(&a->totals.malformed, loss.malformed);
+	sum_add(&a->totals.lost, loss.dropped);
+	sum_add(&a->totals.lost, loss.overwritten);
+	sum_add(&a->totals.malformed, loss.malformed);
 	err = losses_add(a, &loss, &it);
 	return err ? err : order_add(a, &it);
 }

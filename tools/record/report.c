@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "record/record.h"
+#include "sum.h"
 #include "tool.h"
 
 #define LINE_SECONDS	0.5
@@ -32,11 +33,11 @@ static int add_ring(const struct at_ring_info *ring, void *arg)
 	if (ring->kind == ASYNCTRACE_RING_KIND_NAMES)
 		return 0;
 	if (ring->kind == ASYNCTRACE_RING_KIND_SCHED)
-		sum->switches += ring->committed;
+		sum_add(&sum->switches, ring->committed);
 	else
-		sum->events += ring->committed;
-	sum->overwritten += ring->overwritten;
-	sum->dropped += ring->dropped;
+		sum_add(&sum->events, ring->committed);
+	sum_add(&sum->overwritten, ring->overwritten);
+	sum_add(&sum->dropped, ring->dropped);
 	return 0;
 }
 
@@ -45,15 +46,18 @@ void record_line(struct recorder *r)
 {
 	struct at_compose_counts sum = { 0 };
 	double now = record_now();
+	uint64_t gone;
 
 	if (!r->next_line || now < r->next_line)
 		return;
 	r->next_line = now + LINE_SECONDS;
 	if (at_for_each_ring(r->ctl, r->session, add_ring, &sum))
 		return;
+	gone = sum.overwritten;
+	sum_add(&gone, sum.dropped);
 	fprintf(stderr, "\r%.1f s: %s events, %s scheduling records, %s lost, %s\033[K",
 		now - r->started, tool_count(sum.events), tool_count(sum.switches),
-		tool_count(sum.overwritten + sum.dropped),
+		tool_count(gone),
 		r->opt.args.mode == ASYNCTRACE_MODE_STREAMING ? "streaming" : "in memory");
 }
 
@@ -95,11 +99,11 @@ static struct at_compose_counts of_programs(const struct at_compose_stats *st)
 
 		if (!st->providers[i].id)
 			continue;
-		sum.malformed += c->malformed;
-		sum.overwritten += c->overwritten;
-		sum.dropped += c->dropped;
-		sum.cleared += c->cleared;
-		sum.unwritten += c->unwritten;
+		sum_add(&sum.malformed, c->malformed);
+		sum_add(&sum.overwritten, c->overwritten);
+		sum_add(&sum.dropped, c->dropped);
+		sum_add(&sum.cleared, c->cleared);
+		sum_add(&sum.unwritten, c->unwritten);
 	}
 	return sum;
 }
@@ -230,11 +234,11 @@ static void print_cpus(const struct recorder *r, const struct at_compose_stats *
 				continue;
 			if (n < i)
 				break;	/* an earlier row has this CPU */
-			sum.delivered += ring->counts.delivered;
-			sum.overwritten += ring->counts.overwritten;
-			sum.dropped += ring->counts.dropped;
-			sum.malformed += ring->counts.malformed;
-			sum.filtered += ring->counts.filtered;
+			sum_add(&sum.delivered, ring->counts.delivered);
+			sum_add(&sum.overwritten, ring->counts.overwritten);
+			sum_add(&sum.dropped, ring->counts.dropped);
+			sum_add(&sum.malformed, ring->counts.malformed);
+			sum_add(&sum.filtered, ring->counts.filtered);
 		}
 		if (n < st->nr_rings || !lost(&sum))
 			continue;
@@ -466,7 +470,7 @@ bool record_summary(struct recorder *r)
 	for (size_t i = 0; i < st->nr_rings; i++) {
 		const bool fallback = st->rings[i].flags & ASYNCTRACE_CHUNK_F_FALLBACK;
 
-		dropped[fallback] += st->rings[i].counts.dropped;
+		sum_add(&dropped[fallback], st->rings[i].counts.dropped);
 		in_fallback |= fallback && used(&st->rings[i].counts);
 	}
 	if (dropped[0])

@@ -13,6 +13,7 @@
 #include <asynctrace/session.h>
 
 #include "session/args.h"
+#include "sum.h"
 #include "tool.h"
 
 static const char usage[] =
@@ -216,7 +217,8 @@ static void print_session(const struct status *st, const struct session *s)
 		       tool_count(r->committed), tool_count(r->delivered),
 		       tool_count(r->overwritten), tool_count(r->cleared), tool_count(r->dropped),
 		       tool_size(r->pages * sysconf(_SC_PAGESIZE)));
-		lost += r->overwritten + r->dropped;
+		sum_add(&lost, r->overwritten);
+		sum_add(&lost, r->dropped);
 	}
 	if (lost)
 		printf("  %s records lost\n", tool_count(lost));

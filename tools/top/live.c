@@ -9,6 +9,7 @@
 #include "fxt/print.h"
 #include "live.h"
 #include "report/explain.h"
+#include "sum.h"
 #include "tool.h"
 
 /*
@@ -64,9 +65,9 @@ static int on_loss(void *arg, const struct analysis_loss *loss)
 {
 	struct live *l = arg;
 
-	analysis_add(&l->lost.dropped, loss->dropped);
-	analysis_add(&l->lost.overwritten, loss->overwritten);
-	analysis_add(&l->lost.malformed, loss->malformed);
+	sum_add(&l->lost.dropped, loss->dropped);
+	sum_add(&l->lost.overwritten, loss->overwritten);
+	sum_add(&l->lost.malformed, loss->malformed);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "snapshot.h"
+#include "sum.h"
 
 static void fill_numbers(struct numbers *n, const struct sums *s)
 {
@@ -83,7 +84,7 @@ uint64_t snapshot_attempted(const struct snapshot *s)
 	uint64_t sum = c->delivered;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		analysis_add(&sum, parts[i]);
+		sum_add(&sum, parts[i]);
 	return sum;
 }
 

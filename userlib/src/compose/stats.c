@@ -115,9 +115,9 @@ static void sum_up(struct at_compose *c)
 		};
 		add_counts(&s->total, &from->counts);
 	}
-	s->total.overwritten += c->ended.counts.overwritten;
-	s->total.dropped += c->ended.counts.dropped;
-	s->total.cleared += c->ended.counts.cleared;
+	add_saturating(&s->total.overwritten, c->ended.counts.overwritten);
+	add_saturating(&s->total.dropped, c->ended.counts.dropped);
+	add_saturating(&s->total.cleared, c->ended.counts.cleared);
 }
 
 void at_compose_totals(const struct at_compose *c, struct at_compose_counts *total)
