@@ -47,8 +47,9 @@ $(B)/selftests/tools/test_proc: selftests/tools/test_proc.c $(wildcard tools/pro
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka
 
-$(B)/selftests/tools/test_child: selftests/tools/test_child.c tools/record/child.c tools/common.c \
-				 tools/fxt/utf8.c $(wildcard tools/record/*.h) tools/tool.h
+$(B)/selftests/tools/test_child: selftests/tools/test_child.c tools/record/child.c \
+				 tools/record/signals.c tools/common.c tools/fxt/utf8.c \
+				 $(wildcard tools/record/*.h) tools/tool.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka
 

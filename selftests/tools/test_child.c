@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The command of asynctrace record: how its start can fail */
+/* The command of asynctrace record: how its start can fail, and which signals it gets */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,11 +19,6 @@
 
 /* --- stand-ins for the rest of the recorder -------------------------------------------------- */
 
-void record_restore_signals(const struct recorder *r)
-{
-	(void)r;
-}
-
 void record_watch_tracepoints(struct recorder *r, pid_t pid)
 {
 	(void)r, (void)pid;
@@ -31,6 +27,17 @@ void record_watch_tracepoints(struct recorder *r, pid_t pid)
 void record_watch_cgroups(struct recorder *r, pid_t pid)
 {
 	(void)r, (void)pid;
+}
+
+void record_line_clear(const struct recorder *r)
+{
+	(void)r;
+}
+
+const char *trace_out_name(const struct trace_out *o)
+{
+	(void)o;
+	return "t.fxt";
 }
 
 /* --- tests ---------------------------------------------------------------------------------- */
@@ -89,11 +96,47 @@ static void missing_descriptors_are_reported(void **state)
 	}
 }
 
+/*
+ * After the recording, both signals wait for the recorder, which gets SIGHUP first. The first one
+ * that it passes on ends the command.
+ */
+static void waiting_recorder_passes_signals_on(void **state)
+{
+	static char *sleeper[] = { (char *)"sleep", (char *)"infinity", NULL };
+	static const struct {
+		bool numbered;	/* SIGHUP begins the next file while files are written */
+		int ends;
+	} rows[] = {
+		{ false, SIGHUP },
+		{ true, SIGTERM },
+	};
+
+	(void)state;
+	signal(SIGHUP, SIG_DFL);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct recorder r = { .opt.cmd = sleeper, .out.numbered = rows[i].numbered };
+
+		assert_int_equal(record_open_signals(&r), 0);
+		assert_int_equal(record_start_child(&r), 0);
+		kill(getpid(), SIGHUP);
+		kill(getpid(), SIGTERM);
+		record_wait_child(&r);
+		/* A signal that the recorder did not need must not end the test. */
+		signal(SIGHUP, SIG_IGN);
+		signal(SIGTERM, SIG_IGN);
+		record_restore_signals(&r);
+		close(r.signals);
+		assert_int_equal(r.child, 0);
+		assert_int_equal(record_exit_status(r.status), 128 + rows[i].ends);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(command_runs),
 		cmocka_unit_test(missing_descriptors_are_reported),
+		cmocka_unit_test(waiting_recorder_passes_signals_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,10 @@ void record_tell_child(const struct recorder *r)
 		r->out.failed ? "" : " is complete", cmd, (int)r->child, (int)r->child);
 }
 
-/* Waits for the command after the recording. All signals go to the command now. */
+/*
+ * Waits for the command after the recording. Signals go to the command now, except SIGHUP if that
+ * meant the next file: its sender does not know that the recording has ended.
+ */
 void record_wait_child(struct recorder *r)
 {
 	while (r->child) {
@@ -140,6 +143,8 @@ void record_wait_child(struct recorder *r)
 		sigaddset(&set, SIGHUP);
 		sig = sigwaitinfo(&set, &si);
 		if (sig <= 0 || sig == SIGCHLD)
+			continue;
+		if (sig == SIGHUP && r->out.numbered)
 			continue;
 		if (si.si_code != SI_KERNEL)
 			kill(r->child, sig);
