@@ -4,7 +4,7 @@
 #
 # They run in the test machine, except test_control, test_listings, test_status, test_quota,
 # test_proc, test_ftrace, test_watch, test_taken and test_processes, which fake the kernel's
-# answers, test_summary, test_child, test_json and test_names.
+# answers, test_summary, test_missed, test_child, test_json and test_names.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd
@@ -59,6 +59,12 @@ $(B)/selftests/tools/test_summary: selftests/tools/test_summary.c tools/record/r
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka -ljansson
 
+$(B)/selftests/tools/test_missed: selftests/tools/test_missed.c tools/record/cpu_time.c \
+				  tools/record/trigger.c tools/common.c tools/json.c \
+				  tools/fxt/utf8.c $(wildcard tools/record/*.h) tools/tool.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka -ljansson
+
 $(B)/selftests/tools/test_taken: selftests/tools/test_taken.c tools/record/taken.c tools/common.c \
 				 tools/fxt/utf8.c tools/record/taken.h tools/tool.h
 	@mkdir -p $(@D)
@@ -96,6 +102,7 @@ selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/pro
 		 $(B)/selftests/tools/test_proc $(B)/selftests/tools/test_taken \
 		 $(B)/selftests/tools/test_processes \
 		 $(B)/selftests/tools/test_summary $(B)/selftests/tools/test_child \
+		 $(B)/selftests/tools/test_missed \
 		 $(if $(TRACEFS_LIBS),$(B)/selftests/tools/test_ftrace \
 		 $(B)/selftests/tools/test_watch) \
 		 $(B)/selftests/tools/sleepers \

@@ -46,13 +46,13 @@ static int copy_missed(const struct at_session_info *s, void *arg)
 	return 0;
 }
 
-static void find_missed(struct recorder *r)
+static void find_missed(struct recorder *r, struct trace_out *out)
 {
 	uint64_t missed = 1;
 
 	/* An error means that the session is gone: assume then that it has missed threads. */
 	at_session_get(r->ctl, r->session, copy_missed, &missed);
-	r->out.missed |= missed;
+	out->missed |= missed;
 }
 
 void record_begin_round(struct recorder *r)
@@ -68,14 +68,14 @@ int record_end_round(struct recorder *r, bool empty)
 	if (!begin || (!empty && boottime() - begin < ROUND_NS))
 		return 0;
 	r->round = 0;
-	find_missed(r);
+	find_missed(r, &r->out);
 	return trace_out_settle(&r->out, begin - MARGIN_NS);
 }
 
-void record_finish_cpu_time(struct recorder *r)
+void record_finish_cpu_time(struct recorder *r, struct trace_out *out)
 {
-	if (r->out.cpu_time && !r->ended)
-		find_missed(r);
+	if (out->cpu_time)
+		find_missed(r, out);
 }
 
 void record_cpu_time_json(const struct recorder *r, struct json_doc *j)

@@ -366,8 +366,11 @@ bool record_check_cpu_time(const struct recorder *r);
 void record_begin_round(struct recorder *r);
 /* Ends the round if it is over. Call it after reading. @empty: the rings had nothing left */
 int record_end_round(struct recorder *r, bool empty);
-/* Finds out whether the session has missed threads. Call it before the file ends. */
-void record_finish_cpu_time(struct recorder *r);
+/*
+ * Finds out whether the session has missed threads. @out: the recording or a snapshot. Call it when
+ * all records have been read, and before the file ends.
+ */
+void record_finish_cpu_time(struct recorder *r, struct trace_out *out);
 void record_cpu_time_json(const struct recorder *r, struct json_doc *j);
 void record_cpu_time_summary(const struct recorder *r);
 

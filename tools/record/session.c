@@ -600,7 +600,7 @@ int record_run(struct recorder *r)
 	record_line_clear(r);
 	if (!r->opt.attach && r->started)
 		err = stop(r, err);
-	record_finish_cpu_time(r);
+	record_finish_cpu_time(r, &r->out);
 	goes_on = r->opt.attach && !r->ended;
 	if (err == -ECANCELED)
 		err = 0;

@@ -75,6 +75,7 @@ static int copy_snapshot(struct recorder *r, struct trace_out *out, int fd)
 		err = trace_out_check(out, record_copy_throttling(r, out->compose));
 	if (!err)
 		err = trace_out_check(out, record_copy_listing(r, out->compose));
+	record_finish_cpu_time(r, out);
 	return trace_out_finish(out, true, err);
 }
 
