@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The table of traced tasks: changed under at_tasks_lock, and replaced by another when its
- * size no longer fits.
+ * size no longer fits, or when too many of its slots are marked by at_task_gone.
  *
  * While the table is being copied, changes are made to both the old and the new table. Each
  * task that needs the new table helps to copy. So a task that does not run, for example for
@@ -174,12 +174,24 @@ static u32 at_slots_wanted(u32 slots, u32 tasks)
 	return slots;
 }
 
+/*
+ * Do marks of removed tasks make look-ups slow? A mark before an entry stays when its task is gone,
+ * so beside one task that lives long, tasks that come and go leave more and more marks.
+ */
+static bool at_table_is_worn(void)
+{
+	struct at_task_table *t = at_table();
+
+	return t->used - at_nr_tasks > at_slots(t) / 8;
+}
+
 /* Should a worker call at_task_table_reserve()? With at_tasks_lock held. */
 bool at_task_table_is_tight(void)
 {
 	u32 slots = at_slots(at_table());
 
-	return at_next || (slots < AT_SLOTS_MAX && at_slots_wanted(slots, at_nr_tasks) > slots);
+	return at_next || at_table_is_worn() ||
+	       (slots < AT_SLOTS_MAX && at_slots_wanted(slots, at_nr_tasks) > slots);
 }
 
 static struct at_task_table *at_table_new(u32 slots)
@@ -242,20 +254,22 @@ static u32 at_table_misfit(u32 *turn)
 {
 	unsigned long flags;
 	u32 slots, wanted;
+	bool fits;
 
 	raw_spin_lock_irqsave(&at_tasks_lock, flags);
 	slots = at_slots(at_table());
 	wanted = at_slots_wanted(slots, at_nr_tasks + at_nr_reserved);
+	fits = wanted == slots && !at_table_is_worn();
 	*turn = at_table_turn;
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
-	return wanted == slots ? 0 : wanted;
+	return fits ? 0 : wanted;
 }
 
 /**
  * at_task_table_adapt - adapt the size of the table
  *
- * Makes the table larger or smaller. May sleep. If there is no memory for another table, the
- * table stays unchanged.
+ * Makes the table larger or smaller, or copies it to a table without marks of removed tasks. May
+ * sleep. If there is no memory for another table, the table stays unchanged.
  */
 void at_task_table_adapt(void)
 {

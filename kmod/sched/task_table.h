@@ -4,8 +4,9 @@
  *
  * The table uses open addressing: a task is in the first free slot at or behind the one
  * that its address hashes to. Most switches are of tasks that no session traces. Normally at
- * most an eighth of the slots is in use, so most look-ups end at the first slot. Readers take
- * no lock. A table that is too small is copied to a larger one, a few slots at a time.
+ * most an eighth of the slots has a task, and another eighth the mark of a removed one, so most
+ * look-ups end at the first slot. Readers take no lock. A table that is too small, or has more
+ * marks, is copied to another one, a few slots at a time.
  */
 #ifndef AT_TASK_TABLE_H
 #define AT_TASK_TABLE_H

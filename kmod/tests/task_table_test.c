@@ -192,11 +192,66 @@ static void reserved_room_stays(struct kunit *test)
 	at_model_free(m);
 }
 
+/* Number of slots that look-ups pass although they have no task, in 1,000 slots */
+static u32 at_marks_per_thousand(void)
+{
+	struct at_task_table *t;
+	unsigned long flags, at;
+	u32 marks = 0;
+
+	raw_spin_lock_irqsave(&at_tasks_lock, flags);
+	t = container_of(at_task_slots_get(), struct at_task_table, slot[0]);
+	for (at = 0; at <= t->mask; at++)
+		marks += t->slot[at] == &at_task_gone;
+	marks = marks * 1000 / (t->mask + 1);
+	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	return marks;
+}
+
+/*
+ * Among 100 tasks that stay, other tasks come and go, one at a time. The table is adapted when
+ * at_task_table_is_tight() says so, as by at_tasks_fn().
+ */
+static void tasks_that_come_and_go_leave_few_marks(struct kunit *test)
+{
+	struct at_table_model *m = at_model_new(test);
+	u32 seed = get_random_u32(), i, n, refused = 0, most = 0;
+	struct rnd_state random;
+	unsigned long flags;
+	bool tight;
+
+	kunit_info(test, "seed %u", seed);
+	prandom_seed_state(&random, seed);
+	for (i = 0; i < TASKS; i += TASKS / 100)
+		refused += !at_model_put(m, i);
+	for (n = 0; n < STEPS; n++) {
+		i = prandom_u32_state(&random) % TASKS;
+		if (m->in[i])
+			continue;
+		if (at_model_put(m, i))
+			at_model_remove(m, i);
+		else
+			refused++;
+		raw_spin_lock_irqsave(&at_tasks_lock, flags);
+		tight = at_task_table_is_tight();
+		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+		if (tight)
+			at_make_room(1);
+		if (!(n % 64))
+			most = max(most, at_marks_per_thousand());
+	}
+	KUNIT_EXPECT_EQ(test, refused, 0);
+	KUNIT_EXPECT_LE(test, most, 126);
+	KUNIT_EXPECT_EQ(test, at_model_differences(m), 0);
+	at_model_free(m);
+}
+
 static struct kunit_case at_task_table_cases[] = {
 	KUNIT_CASE(table_grows_and_shrinks_with_its_tasks),
 	KUNIT_CASE(random_changes_agree_with_a_list),
 	KUNIT_CASE(full_table_refuses_tasks),
 	KUNIT_CASE(reserved_room_stays),
+	KUNIT_CASE(tasks_that_come_and_go_leave_few_marks),
 	{}
 };
 
