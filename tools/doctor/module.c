@@ -241,7 +241,7 @@ static void permission(struct doctor *d, const char *path, const struct stat *st
 		doctor_remedy(d, "become a member of its group: sudo usermod -aG %s \"$USER\", and log in again",
 			      name);
 	else
-		doctor_remedy(d, "as root: chmod 666 %s, or install the udev rule for a group (asynctrace(7), Permissions)",
+		doctor_remedy(d, "as root: chmod 666 %s, or install the udev rule for a group (asynctrace(7), Security)",
 			      path);
 }
 

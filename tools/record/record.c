@@ -54,6 +54,8 @@ static const char usage[] =
 	"While CMD runs, Ctrl-C and SIGTERM go to CMD; given twice, they end the\n"
 	"recording. FILE is always a valid trace. If the disk is full or the\n"
 	"recorder is killed, the end is missing, which dump and validate report.\n"
+	"In modes circular and oneshot, a killed recorder leaves no records: use\n"
+	"asynctrace session create and snapshot for records that must survive it.\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace record -d 10\n"
