@@ -2,17 +2,32 @@
 /*
  * asynctrace: composing a trace file (FXT) from the chunks of a session
  *
- *	struct at_compose_options o = { .size = sizeof(o), .fd = fd };
- *	struct at_compose *c = at_compose_new(&o);
- *
- *	while ((n = read(session, buf, sizeof(buf))) > 0) {
+ *	static int write_trace(int session, int fd)
+ *	{
+ *		static _Alignas(8) char buf[ASYNCTRACE_READ_MIN];
  *		const struct asynctrace_chunk *chunk = (void *)buf;
+ *		struct at_compose_options o = { .size = sizeof(o), .fd = fd };
+ *		struct pollfd readable = { .fd = session, .events = POLLIN };
+ *		struct at_compose *c = at_compose_new(&o);
+ *		int err = 0, failed;
+ *		ssize_t n;
  *
- *		err = at_compose_chunk(c, chunk, buf + chunk->size);
+ *		if (!c)
+ *			return -errno;
+ *		while ((n = read(session, buf, sizeof(buf))) > 0 || (n < 0 && errno == EAGAIN)) {
+ *			if (n < 0) {
+ *				poll(&readable, 1, -1);
+ *				continue;
+ *			}
+ *			failed = at_compose_chunk(c, chunk, buf + chunk->size);
+ *			err = err ? err : failed;
+ *		}
+ *		if (n < 0 && !err)
+ *			err = -errno;
+ *		failed = at_compose_finish(c);
+ *		at_compose_free(c);
+ *		return err ? err : failed;
  *	}
- *	err = at_compose_finish(c);
- *	print(at_compose_stats(c));
- *	at_compose_free(c);
  *
  * A provider may have written anything into its rings. The composer checks all of it. Records in
  * the file are well formed and belong to threads of their provider. Accounting invariant, for
@@ -204,7 +219,8 @@ int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_trac
  *
  * The file gets a marker if losses have grown.
  *
- * Return: 0; -EAGAIN, -EINVAL and other errors of at_compose_add_tracepoint().
+ * Return: 0; -EAGAIN: no chunk was added yet; -EINVAL: @cpu is above 65535; -ENOMEM. After these
+ * three errors, nothing was counted. Or the error of writing, after which the counts are complete.
  */
 int at_compose_tracepoint_counts(struct at_compose *c, uint32_t cpu, uint64_t overwritten,
 				 uint64_t dropped, uint64_t unwritten);

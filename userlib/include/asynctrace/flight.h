@@ -13,8 +13,8 @@
  * userlib/examples/crash shows this.
  *
  * The flight recorder can run at the same time as some traces of at_trace_start(); see
- * at_flight_start(3). If the module is loaded and no such trace runs, a circular session of the
- * module records this process, and other readers can read that session, too.
+ * at_flight_start(3). If the module is loaded, no such trace runs, and no other session has the
+ * process, a circular session of the module records it. Other readers can read that session, too.
  *
  * A forked child has no flight recorder, but it may start its own.
  *

@@ -54,8 +54,9 @@ extern "C" {
  * A context that is made in a callback has no listeners. Callbacks do not nest. If a callback adds
  * or removes listeners, the change takes effect after the callback. An error in create(), before()
  * or after() counts as unhandled even if error() returns true. After such an error, the callbacks
- * of further listeners are not called, and at_context_run() does not call the object's callback. A
- * callback must not destroy its context.
+ * of further listeners are not called. After an error in before(), at_context_run() does not call
+ * the object's callback. An error in create() is one of the context in which the new context is
+ * made. A callback must not destroy its context.
  */
 struct at_listener_options {
 	uint32_t size;

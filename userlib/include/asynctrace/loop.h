@@ -17,7 +17,7 @@
  * loop's thread is idle in the wait and active in the work.
  *
  * In a trace each round is a counter of category "loop", named after the loop, with the idle and
- * active nanoseconds of the round: `asynctrace report loop` adds them up.
+ * active nanoseconds of the round: `asynctrace report FILE loop` adds them up.
  */
 #ifndef ASYNCTRACE_LOOP_H
 #define ASYNCTRACE_LOOP_H

@@ -28,7 +28,7 @@ extern "C" {
 /**
  * struct at_heap - sizes of a heap, in bytes
  * @heap_size_limit: the lowest of the process's limit on address space and the limits of its
- *	control groups; UINT64_MAX: there is no limit
+ *	control groups in the unified hierarchy; UINT64_MAX: there is no limit
  * @total_heap_size: memory that the allocator has got from the kernel
  * @total_heap_size_executable: private executable memory of the process
  * @total_physical_size: resident memory of the process

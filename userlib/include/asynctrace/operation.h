@@ -13,9 +13,8 @@
  *	...
  *	TRACE_OPERATION_END(&req->operation, "http", "request", "status", 200);
  *
- * An operation is work that may outlive blocks and threads: a request, a task, a job. Its id is
- * unique on the machine. Each thread has a current operation. A new operation has the current one
- * as its parent.
+ * An operation is work that may outlive blocks and threads: a request, a task, a job. It has an id.
+ * Each thread has a current operation. A new operation has the current one as its parent.
  *
  * Category, type and names of arguments are string literals. ARGS are pairs of a name and a
  * value, as in asynctrace/trace.h. An event has at most 15 pairs, of which the library uses some;
@@ -51,7 +50,10 @@ extern "C" {
 
 /**
  * struct at_operation - an operation; embedded in the program's own structure
- * @id: unique on the machine; 0: the operation has not begun
+ * @id: unique among the processes that are registered with the module; 0: the operation has not
+ *	begun. The upper 20 bits are a number that the module gives to one process at a time, and
+ *	later to another one. In a process that is not registered, they are random, so another
+ *	process may have the same
  * @parent: id of the operation that this one is a part of; 0: none
  *
  * Only the macros at the begin and the end need the structure. All others need only the id, which

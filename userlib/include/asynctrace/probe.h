@@ -17,7 +17,7 @@
  * operations.
  *
  * The record is an event of category "my_prov" and name "event-start", with the arguments
- * "arg0" (the id), "arg1", ...; `asynctrace report --pair event-start:event-done --key arg0`
+ * "arg0" (the id), "arg1", ...; `asynctrace report FILE --pair event-start:event-done --key arg0`
  * makes operations of such events. For bpftrace, the probe is usdt:PROGRAM:my_prov:event-start,
  * with the same arguments arg0, arg1, ...
  */
@@ -54,9 +54,10 @@ struct at_uid {
 
 /*
  * Returns the number of *uid, which is never 0. The first call makes the number: no other *uid and
- * no operation on this machine has the same. Threads that share a *uid get the same number. The
- * first call in a process may register the process, which takes a few system calls. Thread-safe
- * and async-signal-safe.
+ * no operation of the process has the same, and none of another process either if both processes
+ * are registered with the module. See struct at_operation in asynctrace/operation.h. Threads that
+ * share a *uid get the same number. The first call in a process may register the process, which
+ * takes a few system calls. Thread-safe and async-signal-safe.
  */
 TRACE_INLINE_ uint64_t at_uid_get(struct at_uid *uid)
 {

@@ -243,7 +243,10 @@ uint64_t at_thread_cpu_ns(void);
 /* Returns a number that is unique in this process: 1, 2, ... Cannot fail. */
 uint64_t at_nonce(void);
 
-/* Returns a number that is unique on this machine, for flows between processes. Never 0. */
+/*
+ * Returns a number for flows between processes, which is as unique as the id of an operation: see
+ * struct at_operation in asynctrace/operation.h. Never 0.
+ */
 uint64_t at_flow_id(void);
 
 #ifdef __cplusplus

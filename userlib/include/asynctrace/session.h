@@ -8,7 +8,7 @@
  *	struct at_session_options o = {
  *		.size = sizeof(o), .name = "mine",
  *		.mode = ASYNCTRACE_MODE_STREAMING, .sched = ASYNCTRACE_SCHED_TARGETS,
- *		.ring_size = 1 << 20,
+ *		.flags = ASYNCTRACE_SESSION_FLAGS_REASONS, .ring_size = 1 << 20,
  *	};
  *
  *	err = at_ctl_open(&ctl);
@@ -219,8 +219,8 @@ int at_session_create(struct at_ctl *ctl, const struct at_session_options *opts,
  * @ctl: the connection
  * @id: the session
  *
- * Return: 0, also if the session is initialized already; -ENOSPC: the rings exceed the memory
- * limit, and the message has the arithmetic.
+ * Return: 0, also if the session is initialized already; -EBUSY: another call is initializing it;
+ * -ENOSPC: the rings exceed the memory limit, and the message has the arithmetic.
  */
 int at_session_init(struct at_ctl *ctl, uint32_t id);
 
@@ -230,8 +230,8 @@ int at_session_init(struct at_ctl *ctl, uint32_t id);
  * @disposition: enum asynctrace_disposition: what to do with records and names of earlier
  *	runs; 0: retain them
  * @nr_additional: number of patterns in @additional, at most ASYNCTRACE_CATEGORIES_MAX
- * @additional: categories to record in this run in addition to the session's; the same
- *	format as categories of struct at_session_options
+ * @additional: categories to record in this run, too, in the same format as the session's.
+ *	If the session has no patterns or only exclusions, only exclusions have an effect
  */
 struct at_start_options {
 	uint32_t size;
@@ -316,8 +316,8 @@ int at_session_open_stream(struct at_ctl *ctl, uint32_t id);
  * taken out of the rings. The session continues, and records that are overwritten before they
  * were read count as overwritten. After closing the descriptor, another can be opened.
  *
- * Return: the descriptor; errors of at_session_open_stream(); -EINVAL: the session is not
- * circular.
+ * Return: the descriptor; -EBUSY: another descriptor reads the session; -EINVAL: the session is
+ * not circular; other errors of at_session_open_stream().
  */
 int at_session_open_snapshot(struct at_ctl *ctl, uint32_t id);
 
@@ -414,7 +414,7 @@ int at_for_each_session(struct at_ctl *ctl, at_session_fn fn, void *arg);
 
 /**
  * struct at_ring_info - the accounts of one ring
- * @provider: id of its provider; 0: a ring of the kernel, or sums over ended providers
+ * @provider: id of its provider; 0: a ring of the kernel, or the sums of the last item
  * @ring: index, which is the number of its CPU; nr_cpus of struct at_info: the fallback
  *	ring
  * @kind: enum asynctrace_ring_kind
@@ -440,8 +440,8 @@ struct at_ring_info {
 typedef int (*at_ring_fn)(const struct at_ring_info *ring, void *arg);
 
 /*
- * Calls @fn for all rings of a session that have memory. If providers of the session have ended,
- * the last item, of kind ASYNCTRACE_RING_KIND_ENDED, has the sums over their rings.
+ * Calls @fn for all rings of a session that have memory. A last item of ASYNCTRACE_RING_KIND_ENDED
+ * has the sums over rings of providers that have ended or that a privileged session has taken.
  */
 int at_for_each_ring(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg);
 
