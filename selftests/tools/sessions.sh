@@ -312,7 +312,6 @@ check "its own" grep -q '"nobodys"' out
 "$PROVIDER" 1 100
 check json status 0 $PERFMON "$AT" status --json
 check "root's rings, too" is 300 '.sessions[] | select(.name == "roots").rings | map(.committed) | add'
-check "nothing is hidden" is false '.sessions[] | select(.name == "roots").rings_hidden'
 check "not stopped" status 1 $PERFMON "$AT" session stop "$("$AT" session list --json | jq '.sessions[] | select(.name == "roots").id')"
 check destroy status 0 "$AT" session destroy roots
 check destroy status 0 $NOBODY "$AT" session destroy nobodys

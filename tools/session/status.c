@@ -40,7 +40,6 @@ struct session {
 	char name[ASYNCTRACE_NAME_MAX + 1];
 	struct at_ring_info *rings;
 	size_t nr_rings;
-	bool rings_hidden;
 };
 
 struct provider {
@@ -132,12 +131,8 @@ static int collect(struct at_ctl *ctl, struct status *st)
 		struct session *s = &st->sessions[i];
 
 		err = at_for_each_ring(ctl, s->info.id, add_ring, s);
-		/*
-		 * -ENOENT: the session has ended since the first request. -EPERM: this user may not
-		 * see its rings. Neither is an error.
-		 */
-		s->rings_hidden = err == -EPERM;
-		if (err == -ENOENT || err == -EPERM)
+		/* The session has ended since the first request, which is no error. */
+		if (err == -ENOENT)
 			err = 0;
 	}
 	return err;
@@ -196,10 +191,6 @@ static void print_session(const struct status *st, const struct session *s)
 	if (i->threads_missed)
 		printf("  %s thread%s not recorded, or not at once: no memory, more threads than the module's user_threads, or traced by another session\n",
 		       tool_count(i->threads_missed), i->threads_missed == 1 ? "" : "s");
-	if (s->rings_hidden) {
-		puts("  only its owner and CAP_SYS_ADMIN may see its rings");
-		return;
-	}
 	if (!s->nr_rings) {
 		puts("  no ring has records yet");
 		return;
@@ -255,7 +246,6 @@ static void json_session(struct json_doc *j, const struct status *st, struct ses
 	i->name = s->name;
 	doc_object(j, NULL);
 	session_json(j, i);
-	doc_bool(j, "rings_hidden", s->rings_hidden);
 	doc_array(j, "rings");
 	for (size_t n = 0; n < s->nr_rings; n++) {
 		const struct at_ring_info *r = &s->rings[n];
