@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -113,6 +114,33 @@ static void wrapped(void)
 	check(flown_whole(&f, 0) && f.last[0] == n - 1);
 	check(!at_flight_stop());
 	done("module_ledger_of_a_wrapped_ring_is_exact");
+}
+
+/* Does a switch in the file name the system call in which the thread blocked? */
+static bool names_sleep(int fd)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command),
+		 "build/asynctrace dump /proc/%d/fd/%d | grep -q '\"syscall\":string=\"clock_nanosleep\"'",
+		 getpid(), fd);
+	fflush(stdout);
+	return !system(command);
+}
+
+static void reasons(void)
+{
+	int fd = memory();
+
+	check(!at_flight_start(0, 0));
+	write_many(1);
+	usleep(10000);
+	write_many(1);
+	check(!at_flight_write(fd, NULL));
+	check(flown_valid(fd) && names_sleep(fd));
+	check(!at_flight_stop());
+	close(fd);
+	done("module_switches_name_the_system_call");
 }
 
 /* The recorder's file has the events of a trace, too. */
@@ -235,6 +263,7 @@ int main(void)
 {
 	repeated();
 	wrapped();
+	reasons();
 	trace();
 	other_session();
 	child();

@@ -94,7 +94,7 @@ $(B)/selftests/tools/test_watch: selftests/tools/test_watch.c tools/ftrace/watch
 selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/provider \
 		 $(B)/selftests/tools/slow $(B)/selftests/tools/dies $(B)/selftests/tools/burn \
 		 $(B)/selftests/tools/forbid $(B)/selftests/tools/annotations \
-		 $(B)/selftests/tools/loops $(B)/selftests/tools/rpc \
+		 $(B)/selftests/tools/loops $(B)/selftests/tools/rpc $(B)/selftests/tools/blocks \
 		 $(B)/selftests/tools/test_sessions $(B)/selftests/tools/test_control \
 		 $(B)/selftests/tools/test_listings \
 		 $(B)/selftests/tools/test_json $(B)/selftests/tools/test_status \

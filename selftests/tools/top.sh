@@ -3,10 +3,10 @@
 #
 # asynctrace top with sessions of the module. selftests/top tests it with pipes and files.
 #
-# usage: top.sh ASYNCTRACE PROVIDER HTTPD
+# usage: top.sh ASYNCTRACE PROVIDER HTTPD BLOCKS
 set -u
 
-AT=$1 PROVIDER=$2 HTTPD=$3
+AT=$1 PROVIDER=$2 HTTPD=$3 BLOCKS=$4
 here=$(cd "${0%/*}" && pwd)
 . "$here/../top/lib.sh"
 scratch
@@ -58,6 +58,24 @@ check "their latencies" soon shows_line "http/request +[0-9.]+ +[0-9.]+ +[0-9.]+
 keys q
 check "left" soon shows_not "q quit"
 check "its session is gone" soon eval '[ "$("$AT" session list --json | jq ".sessions | length")" = 0 ]'
+end
+
+begin "e_names_the_system_call_of_a_blocked_thread"
+mkfifo upload
+typed "$AT top --providers blocks"
+check "up" soon shows "q quit"
+"$BLOCKS" <upload & blocks=$!
+exec 8>upload
+keys e
+check "which" soon shows "WHY: the oldest open operation"
+check "blocked" soon shows "It has been blocked"
+check "where" soon shows "in read"
+exec 8>&-
+wait $blocks
+check "status" [ $? = 0 ]
+check "it ended" soon shows "OPEN: 0"
+keys q
+check "left" soon shows_not "q quit"
 end
 
 begin "dropped_records_are_losses"

@@ -135,7 +135,7 @@ static int make_session(struct feed *f, uint32_t *id)
 		tool_error("%s", at_ctl_error(f->ctl));
 		return err;
 	}
-	err = session_args_create(&f->args, f->ctl, &info, 0, id);
+	err = session_args_create(&f->args, f->ctl, &info, ASYNCTRACE_SESSION_FLAGS_REASONS, id);
 	return err ? err : session_args_init_session(&f->args, f->ctl, &info, *id);
 }
 

@@ -79,6 +79,7 @@ static int create_session(struct at_session *s, struct at_message *m, uint16_t f
 		    strlen(name) + 1);
 	put_u32(m, &len, ASYNCTRACE_A_SESSION_MODE, mode);
 	put_u32(m, &len, ASYNCTRACE_A_SESSION_SCHED, ASYNCTRACE_SCHED_TARGETS);
+	put_u32(m, &len, ASYNCTRACE_A_SESSION_FLAGS, ASYNCTRACE_SESSION_FLAGS_REASONS);
 	at_attr_put(m->attrs, sizeof(m->attrs), &len, ASYNCTRACE_A_SESSION_RING_SIZE, &ring_size,
 		    sizeof(ring_size));
 	put_u32(m, &len, ASYNCTRACE_A_SESSION_PID, at_sys_getpid());
