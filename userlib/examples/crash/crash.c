@@ -103,8 +103,13 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	catch_crashes();
-	for (uintptr_t i = 0; i < WORKERS; i++)
-		pthread_create(&threads[i], NULL, work, (void *)i);
+	for (uintptr_t i = 0; i < WORKERS; i++) {
+		err = pthread_create(&threads[i], NULL, work, (void *)i);
+		if (err) {
+			fprintf(stderr, "cannot create a thread: %s\n", strerror(err));
+			return 1;
+		}
+	}
 	for (int i = 0; i < WORKERS; i++)
 		pthread_join(threads[i], NULL);
 	return 0;

@@ -23,6 +23,7 @@ int main(void)
 	TRACE_DURATION("hello", "main");
 	TRACE_ASYNC_BEGIN("hello", "request", id, "path", "/index.html");
 	TRACE_FLOW_BEGIN("hello", "handed over", id);
-	pthread_create(&thread, NULL, worker, &id);
+	if (pthread_create(&thread, NULL, worker, &id))
+		return 1;
 	return pthread_join(thread, NULL);
 }

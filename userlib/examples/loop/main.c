@@ -12,6 +12,7 @@
  *
  * With ASYNCTRACE_OUT=trace.fxt, the example also writes a trace: see asynctrace report tree.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,16 +24,29 @@
 
 static struct loop *loop;
 
+/* Ends the program if @err is a negative errno. */
+static void must(int err)
+{
+	if (err >= 0)
+		return;
+	fprintf(stderr, "loop: %s\n", strerror(-err));
+	exit(2);
+}
+
+/* Ends the program if @made is NULL, which sets errno. */
+static void must_have(const void *made)
+{
+	if (!made)
+		must(-errno);
+}
+
 static struct at_listener *listen_to(struct at_listener_options *options, void *data,
 				     uint32_t providers)
 {
 	struct at_listener *listener;
 
 	options->size = sizeof(*options);
-	if (at_listener_new(&listener, options, data, providers)) {
-		perror("loop");
-		exit(2);
-	}
+	must(at_listener_new(&listener, options, data, providers));
 	return listener;
 }
 
@@ -84,8 +98,8 @@ static void errors(void)
 		.create = number, .before = about_to_run, .after = ran, .error = handle_known,
 	}, &counter, ASYNCTRACE_ASYNC_ALL);
 
-	at_listener_add(l);
-	loop_tick(loop, throw_fine, NULL);
+	must(at_listener_add(l));
+	must(loop_tick(loop, throw_fine, NULL));
 	at_listener_remove(l);
 	at_listener_put(l);
 }
@@ -102,7 +116,7 @@ static void *say_type(void *data, const char *type, void *object)
 static int start_timer(void *unused)
 {
 	(void)unused;
-	return loop_timer(loop, 1, false, nothing, NULL) ? 0 : -1;
+	return loop_timer(loop, 1, false, nothing, NULL) ? 0 : -errno;
 }
 
 static int start_stat(void *unused)
@@ -116,8 +130,8 @@ static void masks(void)
 	struct at_listener *l = listen_to(&(struct at_listener_options){ .create = say_type }, NULL,
 					  ASYNCTRACE_ASYNC_TIMER);
 
-	at_listener_add(l);
-	loop_immediate(loop, start_stat, NULL);
+	must(at_listener_add(l));
+	must_have(loop_immediate(loop, start_stat, NULL));
 	at_listener_put(l);
 }
 
@@ -164,10 +178,12 @@ static void below(void)
 	struct at_listener *l = listen_to(&(struct at_listener_options){ .error = handle_all },
 					  NULL, ASYNCTRACE_ASYNC_TCP);
 
-	at_listener_add(l);
+	must(at_listener_add(l));
 	server = loop_listen(loop, NULL, &serve, NULL);
+	must_have(server);
 	at_listener_remove(l);
 	client = loop_connect(loop, loop_server_port(server), &forget, NULL);
+	must_have(client);
 	at_listener_put(l);
 }
 
@@ -191,14 +207,14 @@ static int then_tick(void *unused)
 static int then_immediate(void *unused)
 {
 	(void)unused;
-	return loop_immediate(loop, then_tick, NULL) ? 0 : -1;
+	return loop_immediate(loop, then_tick, NULL) ? 0 : -errno;
 }
 
 static int add_and_remove(void *unused)
 {
 	(void)unused;
-	at_listener_add(summoned);
-	loop_timer(loop, 1, false, then_immediate, NULL);
+	must(at_listener_add(summoned));
+	must_have(loop_timer(loop, 1, false, then_immediate, NULL));
 	at_listener_remove(summoned);
 	at_listener_put(summoned);
 	return 0;
@@ -208,7 +224,7 @@ static void removed(void)
 {
 	summoned = listen_to(&(struct at_listener_options){ .create = summon }, NULL,
 			     ASYNCTRACE_ASYNC_ALL);
-	loop_timer(loop, 100, false, add_and_remove, NULL);
+	must_have(loop_timer(loop, 100, false, add_and_remove, NULL));
 }
 
 /* --- unhandled ------------------------------------------------------------------------- */
@@ -236,9 +252,10 @@ static void unhandled(void)
 	struct at_listener *l = listen_to(&(struct at_listener_options){ .error = handle_expected },
 					  NULL, ASYNCTRACE_ASYNC_ALL);
 
-	on_exit(at_end, NULL);
-	at_listener_add(l);
-	loop_tick(loop, throw_random, NULL);
+	if (on_exit(at_end, NULL))
+		must(-ENOMEM);
+	must(at_listener_add(l));
+	must(loop_tick(loop, throw_random, NULL));
 	at_listener_put(l);
 }
 
@@ -274,14 +291,14 @@ static int in_timer(void *unused)
 
 static int request(void *ms)
 {
-	return loop_timer(loop, *(unsigned int *)ms, false, in_timer, NULL) ? 0 : -1;
+	return loop_timer(loop, *(unsigned int *)ms, false, in_timer, NULL) ? 0 : -errno;
 }
 
 static void locals(void)
 {
-	at_local_new(&user, NULL);
-	at_local_run(user, "alice", request, &(unsigned int){ 1 });
-	at_local_run(user, "bob", request, &(unsigned int){ 100 });
+	must(at_local_new(&user, NULL));
+	must(at_local_run(user, "alice", request, &(unsigned int){ 1 }));
+	must(at_local_run(user, "bob", request, &(unsigned int){ 100 }));
 }
 
 /* --------------------------------------------------------------------------------------------- */

@@ -54,7 +54,8 @@ int main(void)
 		TRACE_PROBE(my_prov, event__start, at_uid_get(&events[i].uid), events[i].number);
 	}
 	for (int i = 0; i < 2; i++)
-		pthread_create(&thread[i], NULL, worker, NULL);
+		if (pthread_create(&thread[i], NULL, worker, NULL))
+			return 1;
 	for (int i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
 	return 0;
