@@ -31,9 +31,15 @@ for f in gz zst; do
 	head -c 64 /dev/zero | tr '\0' '\377' |
 		dd of=wrong.fxt.$f bs=1 seek=$middle conv=notrunc status=none
 done
-# Not so damaged: a type of records that does not exist
+# wrong_type FILE OFFSET: give the record there a type that does not exist, but keep its size
+wrong_type() {
+	local head=$(od -An -tx1 -j "$2" -N 1 "$1" | tr -d ' ')
+
+	printf "\\x${head%?}b" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+# Not so damaged
 cp good.fxt type.fxt
-printf '\x1b' | dd of=type.fxt bs=1 seek=$record conv=notrunc status=none
+wrong_type type.fxt $record
 
 # Each command that reads a trace, with FILE in place of its name
 commands=(
@@ -212,7 +218,7 @@ done
 # A lesser damage before the one that ends the reading
 cp zero.fxt two.fxt
 earlier=$((16#$("$AT" dump --offsets good.fxt | sed -n 4000p | cut -d' ' -f1)))
-printf '\x1b' | dd of=two.fxt bs=1 seek=$earlier conv=notrunc status=none
+wrong_type two.fxt $earlier
 for c in dump report why; do
 	check "$c" status 1 "$AT" $c two.fxt
 	check "$c: the first" says "undefined type"
