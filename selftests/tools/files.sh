@@ -296,6 +296,29 @@ for o in --expect-async --window; do
 done
 end
 
+# A trace of 20000 providers that define one string each, with the largest index
+python3 -c '
+import struct, sys
+words = [0x0016547846040010]
+for i in range(1, 20001):
+    words += [0x10 | 1 << 16 | i << 20, 0x21, 10**9, 0x22 | 0x7fff << 16 | 1 << 32, ord("x")]
+sys.stdout.buffer.write(struct.pack("<%dQ" % len(words), *words))' >strings.fxt
+
+# within KIB COMMAND...: the command needs no more than KIB of addresses
+within() {
+	(
+		ulimit -v "$1"
+		shift
+		"$AT" "$@" >out 2>err
+	)
+	[ $? -lt 2 ] && silent_about "memory"
+}
+
+begin "many_providers_need_little_memory"
+check "valid" status 0 "$AT" validate strings.fxt
+each strings.fxt within 524288
+end
+
 begin "quiet_validate_prints_nothing"
 for o in -q "-q --json" "--json --quiet"; do
 	check "$o" status 0 "$AT" validate $o good.fxt

@@ -78,7 +78,7 @@ void analysis_free(struct analysis *a)
 		struct strings *s = (struct strings *)(uintptr_t)e->b;
 
 		if (s)
-			free(s->of);
+			fxt_sparse_free(&s->of);
 		free(s);
 	}
 	fxt_table_free(&a->providers);
@@ -250,9 +250,10 @@ static const struct strings *strings_of(struct analysis *a, uint32_t provider)
 static uint32_t name_of(struct analysis *a, const struct fxt_record *rec, const struct fxt_text *t)
 {
 	const struct strings *s = t->index ? strings_of(a, rec->provider) : NULL;
+	const uint32_t *name = s ? fxt_element(&s->of, t->index, sizeof(*name)) : NULL;
 
-	if (s && t->index < s->nr && s->of[t->index] != NO_NAME)
-		return s->of[t->index];
+	if (name && *name)
+		return *name - 1;
 	return fxt_name(&a->names, t->s, t->len);
 }
 
@@ -261,6 +262,7 @@ static int add_string(struct analysis *a, const struct fxt_record *rec)
 	struct fxt_entry *e = fxt_make(&a->providers, (uint64_t)rec->provider + 1);
 	uint32_t name = fxt_name(&a->names, rec->name.s, rec->name.len);
 	struct strings *s;
+	uint32_t *of;
 
 	if (!e || name == NO_NAME)
 		return -ENOMEM;
@@ -269,18 +271,10 @@ static int add_string(struct analysis *a, const struct fxt_record *rec)
 	s = (struct strings *)(uintptr_t)e->b;
 	if (!s)
 		return -ENOMEM;
-	if (rec->number >= s->nr) {
-		size_t nr = rec->number < 64 ? 128 : 2 * (size_t)rec->number;
-		uint32_t *of = realloc(s->of, nr * sizeof(*of));
-
-		if (!of)
-			return -ENOMEM;
-		for (size_t i = s->nr; i < nr; i++)
-			of[i] = NO_NAME;
-		s->of = of;
-		s->nr = nr;
-	}
-	s->of[rec->number] = name;
+	of = fxt_make_element(&s->of, rec->number, sizeof(*of));
+	if (!of)
+		return -ENOMEM;
+	*of = name + 1;
 	return 0;
 }
 
@@ -422,7 +416,7 @@ static int name_provider(struct analysis *a, const struct fxt_record *rec)
 	e->a = name + 1;
 	/* A provider that is introduced again starts an empty string table. */
 	if (e->b)
-		((struct strings *)(uintptr_t)e->b)->nr = 0;
+		fxt_sparse_free(&((struct strings *)(uintptr_t)e->b)->of);
 	return 0;
 }
 

@@ -746,10 +746,9 @@ struct needs_room {
 
 /* --- engine.c ------------------------------------------------------------------------------ */
 
-/* The string table of a provider, as numbers of names */
+/* The string table of a provider: numbers of names + 1, or 0 for a string that is not defined */
 struct strings {
-	uint32_t *of;		/* NO_NAME: not defined */
-	size_t nr;
+	struct fxt_sparse of;	/* uint32_t */
 };
 
 struct analysis {

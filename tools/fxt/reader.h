@@ -24,8 +24,7 @@ struct fxt_provider {
 	bool init;
 	bool complained;	/* FXT_RULE_INIT was reported */
 	uint64_t rate;		/* ticks per second */
-	struct fxt_string *strings;	/* ASYNCTRACE_FXT_INDEX_MAX + 1, or NULL */
-	size_t strings_end;		/* all indexes from here on are undefined */
+	struct fxt_sparse strings;	/* struct fxt_string */
 	struct fxt_thread_slot *threads;	/* ASYNCTRACE_FXT_THREADS_MAX + 1, or NULL */
 };
 
@@ -76,7 +75,9 @@ static inline uint64_t fxt_word(struct fxt_cursor *c)
 /* Returns the string of @p with index @ref, or NULL if it is not defined. */
 static inline const struct fxt_string *fxt_string(const struct fxt_provider *p, unsigned int ref)
 {
-	return p && p->strings && p->strings[ref].s ? &p->strings[ref] : NULL;
+	const struct fxt_string *s = p ? fxt_element(&p->strings, ref, sizeof(*s)) : NULL;
+
+	return s && s->s ? s : NULL;
 }
 
 /* Slow path of fxt_time(): converts @ticks that are not nanoseconds, or reports a breach. */

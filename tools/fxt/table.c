@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A hash table with linear probing, and arrays that grow */
+/* A hash table with linear probing, arrays that grow, and sparse arrays */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,4 +110,26 @@ bool double_room(void *array, size_t *room, size_t size)
 	memcpy(array, &p, sizeof(p));
 	*room = more;
 	return true;
+}
+
+void *fxt_make_element(struct fxt_sparse *s, unsigned int index, size_t size)
+{
+	char **page;
+
+	if (!s->pages)
+		s->pages = calloc(FXT_PAGES, sizeof(*s->pages));
+	if (!s->pages)
+		return NULL;
+	page = &s->pages[index / FXT_PAGE];
+	if (!*page)
+		*page = calloc(FXT_PAGE, size);
+	return fxt_element(s, index, size);
+}
+
+void fxt_sparse_free(struct fxt_sparse *s)
+{
+	for (unsigned int i = 0; s->pages && i < FXT_PAGES; i++)
+		free(s->pages[i]);
+	free(s->pages);
+	s->pages = NULL;
 }

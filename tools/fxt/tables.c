@@ -6,13 +6,19 @@
 
 #include "reader.h"
 
+_Static_assert(FXT_PAGES * FXT_PAGE == ASYNCTRACE_FXT_INDEX_MAX + 1, "each string has a place");
+
 static void clear_strings(struct fxt_provider *p)
 {
-	for (size_t i = 0; i < p->strings_end; i++)
-		free(p->strings[i].s);
-	free(p->strings);
-	p->strings = NULL;
-	p->strings_end = 0;
+	for (unsigned int i = 0; p->strings.pages && i <= ASYNCTRACE_FXT_INDEX_MAX; i++) {
+		struct fxt_string *s = fxt_element(&p->strings, i, sizeof(*s));
+
+		if (s)
+			free(s->s);
+		else
+			i |= FXT_PAGE - 1;
+	}
+	fxt_sparse_free(&p->strings);
 }
 
 static void clear_tables(struct fxt_provider *p)
@@ -127,6 +133,7 @@ int fxt_read_string(struct fxt_cursor *c, uint64_t head)
 	struct fxt_provider *p = c->r->current;
 	unsigned int index = head >> 16 & 0x7fff;
 	struct fxt_text *t = &c->rec->name;
+	struct fxt_string *string;
 	char *s;
 
 	c->rec->kind = FXT_STRING;
@@ -137,20 +144,16 @@ int fxt_read_string(struct fxt_cursor *c, uint64_t head)
 		fxt_breach(c->r, c->rec, FXT_RULE_STRING_INDEX, "0 cannot be defined");
 	if (!p || !index || c->rec->damaged)
 		return 0;
-	if (!p->strings)
-		p->strings = calloc(ASYNCTRACE_FXT_INDEX_MAX + 1, sizeof(*p->strings));
+	string = fxt_make_element(&p->strings, index, sizeof(*string));
 	s = malloc(t->len + 1);
-	if (!p->strings || !s) {
+	if (!string || !s) {
 		free(s);
 		return -ENOMEM;
 	}
 	memcpy(s, t->s, t->len);
 	s[t->len] = 0;
-	if (p->strings_end <= index)
-		p->strings_end = index + 1;
-	free(p->strings[index].s);
-	p->strings[index].s = s;
-	p->strings[index].len = t->len;
+	free(string->s);
+	*string = (struct fxt_string){ .s = s, .len = t->len };
 	return 0;
 }
 
