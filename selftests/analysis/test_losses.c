@@ -293,34 +293,6 @@ static void lost_tracepoints_hide_nothing(void **state)
 		    "65-100 running t1", NULL);
 }
 
-/* The history is limited, and each loss hides what the waiting thread 1 and the idle 3 do. */
-static void many_losses_do_not_use_up_the_history(void **state)
-{
-	const struct analysis_options opts = { .history = 200 };
-	struct trace t = { 0 };
-	struct rows rows;
-
-	put_clock(&t, 0);
-	put_duration(&t, 10, 200000, 1, "work");
-	BEGINS(&t, 10, 1, 1);
-	ENDS(&t, 200000, 1, 1);
-	put_switch(&t, 5, 0, 0, 1, 0);
-	put_switch(&t, 50, 0, 1, 3, SLEEPS);
-	put_switch(&t, 60, 0, 3, 0, SLEEPS);
-	for (uint64_t ns = 100; ns < 100000; ns += 20)
-		put_kernel_loss(&t, ns, ns + 10, 0);
-	put_wakeup(&t, 150000, 0, 1, 0);
-	put_switch(&t, 150010, 0, 0, 1, 0);
-	put_clock(&t, 300000);
-	rows = analyse(&t, &opts, NULL);
-	assert_int_equal(rows.nr, 1);
-	assert_null(strstr(rows.of[0], "not kept"));
-	assert_non_null(strstr(rows.of[0], "50-100 blocked/sleep t1 in work, "
-			       "100-150000 unknown/records were lost t1"));
-	rows_free(&rows);
-	trace_free(&t);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,7 +312,6 @@ int main(void)
 		cmocka_unit_test(longer_loss_of_another_cpu_counts),
 		cmocka_unit_test(lost_events_leave_only_running_known),
 		cmocka_unit_test(lost_tracepoints_hide_nothing),
-		cmocka_unit_test(many_losses_do_not_use_up_the_history),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
