@@ -269,25 +269,20 @@ static void operation_of_another_process_is_entered(void **state)
 			"10-30 running t1, 30-60 queued t1", NULL);
 }
 
-/* The second time, the switch has the operation, too. */
 static void exited_thread_works_on_nothing(void **state)
 {
-	for (int i = 0; i < 2; i++) {
-		struct trace t = { 0 };
+	struct trace t = { 0 };
 
-		start(&t);
-		begins(&t, 10, 2, 1, 0);
-		enters(&t, 20, 1, "scope", 1);
-		put_switch(&t, 30, 0, 1, 0, EXITS);
-		if (i)
-			add_cell(&t, "outgoing_operation", 1);
-		put_switch(&t, 40, 0, 0, 1, 0);
-		put_switch(&t, 50, 0, 1, 0, SLEEPS);
-		ENDS(&t, 60, 2, 1);
-		put_switch(&t, 100, 1, 2, 0, SLEEPS);
-		expect_rows(&t, "req 1 10-60: 10-20 queued t1, 20-30 running t1, 30-60 queued t2 | "
-				"10-20 queued t1, 20-30 running t1, 30-60 queued t2", NULL);
-	}
+	start(&t);
+	begins(&t, 10, 2, 1, 0);
+	enters(&t, 20, 1, "scope", 1);
+	put_switch(&t, 30, 0, 1, 0, EXITS);
+	put_switch(&t, 40, 0, 0, 1, 0);
+	put_switch(&t, 50, 0, 1, 0, SLEEPS);
+	ENDS(&t, 60, 2, 1);
+	put_switch(&t, 100, 1, 2, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-60: 10-20 queued t1, 20-30 running t1, 30-60 queued t2 | "
+			"10-20 queued t1, 20-30 running t1, 30-60 queued t2", NULL);
 }
 
 static int keep_parent(void *arg, const struct analysis_operation *op)

@@ -125,22 +125,8 @@ static void put_wild_event(struct trace *t, struct wild_thread *w, uint32_t tid,
 		w->since = ns;
 }
 
-/* The thread exits in its open durations, and the next thread gets its id. */
-static void put_wild_exit(struct trace *t, struct wild_thread *w, uint32_t tid, uint64_t ns)
-{
-	const unsigned int cpu = rnd_below(model.cpus);
-
-	put_switch(t, ns, cpu, 0, tid, 0);
-	put_switch(t, ns, cpu, tid, 0, EXITS);
-	w->depth = 0;
-	w->since = ns;
-}
-
-/*
- * Puts events of a program that begins, ends and reuses ids at random, of types from @first on.
- * @exits: percentage of exits
- */
-static void put_wild(struct trace *t, unsigned int first, unsigned int exits)
+/* Puts events of a program that begins, ends and reuses ids at random, of types from @first on. */
+static void put_wild(struct trace *t, unsigned int first)
 {
 	const uint64_t ids = 1 + rnd_below(6), step = 2 + rnd_below(40);
 	const bool nests = rnd_chance(50), enters = rnd_chance(50);
@@ -151,15 +137,9 @@ static void put_wild(struct trace *t, unsigned int first, unsigned int exits)
 		threads[i].nests = nests;
 		threads[i].enters = enters;
 	}
-	for (uint64_t ns = T0; ns + 2 < T0 + model.ns; ns += rnd_below(step)) {
+	for (uint64_t ns = T0; ns < T0 + model.ns; ns += rnd_below(step)) {
 		unsigned int i = rnd_below(model.threads);
 
-		/* Neither the thread nor the next one writes an event at the time of the exit. */
-		if (exits && rnd_chance(exits)) {
-			put_wild_exit(t, &threads[i], TID(i), ++ns);
-			ns++;
-			continue;
-		}
 		put_wild_event(t, &threads[i], TID(i), ns,
 			       first + rnd_below(ASYNCTRACE_FXT_EVENT_TYPES - first),
 			       rnd_below(ids));
@@ -176,8 +156,7 @@ static void wild_round(void)
 	if (scheduled)
 		model_file(&model, 1, &t);
 	/* Wild durations would not nest with those of the model, so do not mix them. */
-	put_wild(&t, scheduled ? ASYNCTRACE_FXT_ASYNC_BEGIN : ASYNCTRACE_FXT_DURATION_BEGIN,
-		 scheduled ? 0 : rnd_below(20));
+	put_wild(&t, scheduled ? ASYNCTRACE_FXT_ASYNC_BEGIN : ASYNCTRACE_FXT_DURATION_BEGIN);
 	end_file(&t, rnd_chance(50) ? 1 << 30 : 4096 << rnd_below(6));
 }
 

@@ -220,59 +220,6 @@ static void peek_does_not_end_works(void **state)
 	trace_free(&t);
 }
 
-static void put_unended(struct trace *t)
-{
-	put_clock(t, 0);
-	put_switch(t, 5, 0, 0, 1, 0);
-	put_event(t, ASYNCTRACE_FXT_DURATION_BEGIN, 10, 1, "outer", 0);
-	put_event(t, ASYNCTRACE_FXT_DURATION_BEGIN, 10, 1, "load", 0);
-	BEGINS(t, 10, 1, 1);
-}
-
-/* Thread 1 exits in two durations, and another thread gets its id. */
-static void exit_ends_the_works_in_durations(void **state)
-{
-	struct trace t = { 0 };
-
-	put_unended(&t);
-	put_switch(&t, 30, 0, 1, 0, EXITS);
-	put_wakeup(&t, 40, 0, 1, 0);
-	put_switch(&t, 45, 0, 0, 1, 0);
-	BEGINS(&t, 50, 1, 2);
-	STEPS(&t, 55, 1, 1);
-	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 60, 1, "work", 0);
-	STEPS(&t, 65, 1, 1);
-	put_event(&t, ASYNCTRACE_FXT_DURATION_END, 70, 1, "work", 0);
-	ENDS(&t, 80, 1, 2);
-	ENDS(&t, 90, 1, 1);
-	put_switch(&t, 100, 0, 1, 0, SLEEPS);
-	expect_rows(&t, "req 2 50-80: 50-60 queued t1, 60-70 queued t1 on req 1, 70-80 queued t1 | "
-		    "50-60 queued t1, 60-70 queued t1 on req 1, 70-80 queued t1",
-		    "req 1 10-90: 10-30 running t1, 30-60 queued t1, 60-70 running t1, "
-		    "70-90 queued t1 | 10-30 running t1, 30-60 queued t1, 60-70 running t1, "
-		    "70-90 queued t1", NULL);
-}
-
-/* No exit is recorded, but the process of the next event shows that its thread is a new one. */
-static void other_process_ends_the_works_in_durations(void **state)
-{
-	struct trace t = { 0 };
-	size_t first;
-
-	put_thread(&t, 1, 100, "first");
-	put_unended(&t);
-	put_thread(&t, 1, 200, "second");
-	first = t.nr;
-	STEPS(&t, 31, 1, 1);
-	ENDS(&t, 90, 2, 1);
-	put_switch(&t, 100, 0, 1, 0, SLEEPS);
-	for (size_t i = 0; i < first; i++)
-		t.of[i].thread.pid = 100;
-	t.of[first].thread.pid = 200;
-	expect_rows(&t, "req 1 10-90: 10-30 running t1, 30-90 queued t2 | "
-		    "10-30 running t1, 30-90 queued t2", NULL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,8 +227,6 @@ int main(void)
 		cmocka_unit_test(search_passes_many_ended_works),
 		cmocka_unit_test(late_end_makes_a_work_count_again),
 		cmocka_unit_test(peek_does_not_end_works),
-		cmocka_unit_test(exit_ends_the_works_in_durations),
-		cmocka_unit_test(other_process_ends_the_works_in_durations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A thread works on an operation during each duration that directly encloses an async or
- * flow event with the operation's id, as long as the operation is open. If the thread exits in a
- * duration, the duration ends.
+ * flow event with the operation's id, as long as the operation is open.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -153,21 +152,6 @@ static bool outlasts(const struct thread *t, size_t i, uint64_t ns)
 	return false;
 }
 
-/* Ends the works that last until @d ends, because @d ends at @ns. */
-static void end_works(struct analysis *a, struct thread *t, const struct duration *d, uint64_t ns)
-{
-	for (size_t i = 0; i < d->works.nr; i++) {
-		struct work *w = d->works.of[i];
-
-		if (w->to != STILL_OPEN)
-			continue;
-		/* If the end comes late, the work may have begun after it. */
-		w->to = ns > w->from ? ns : w->from;
-		busy_cut(t, ns);
-		work_lasts(a, w, w->to);
-	}
-}
-
 /* Ends the innermost duration without a known end, and the durations inside of it. */
 static int end(struct analysis *a, struct thread *t, const struct item *it)
 {
@@ -192,7 +176,15 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 		durations_pop(t);
 	d = &t->stack[i - 1];
 	tell_pair(a, d->record, it->record, it->ns);
-	end_works(a, t, d, it->ns);
+	for (size_t k = 0; k < d->works.nr; k++) {
+		struct work *w = d->works.of[k];
+
+		if (w->to != STILL_OPEN)
+			continue;
+		w->to = it->ns;
+		busy_cut(t, it->ns);
+		work_lasts(a, w, it->ns);
+	}
 	/*
 	 * The duration stays on the stack, because an event of the same time may still be
 	 * inside.
@@ -279,26 +271,7 @@ int works_insert(struct analysis *a, struct thread *t, struct work *work)
 	return 0;
 }
 
-int durations_exit(struct analysis *a, struct thread *t, uint64_t ns)
-{
-	int err = 0;
-
-	t->beyond = 0;
-	for (size_t i = 0; i < t->depth && !err; i++) {
-		struct duration *d = &t->stack[i];
-
-		/* If the exit comes late, the stack may have durations of a later thread. */
-		if (d->end != STILL_OPEN || d->begin > ns)
-			continue;
-		tell_pair(a, d->record, 0, ns);
-		end_works(a, t, d, ns);
-		d->end = ns;
-		err = orphan_duration(a, t, d);
-	}
-	return err;
-}
-
-void durations_release(struct analysis *a, struct thread *t)
+void durations_exit(struct analysis *a, struct thread *t)
 {
 	t->beyond = 0;
 	while (t->depth) {
@@ -388,14 +361,12 @@ static int mark(struct analysis *a, struct thread *t, const struct item *it)
 int durations_item(struct analysis *a, const struct item *it)
 {
 	struct thread *t = thread_of(a, it->tid);
-	int err = 0;
+	int err;
 
 	if (!t)
 		return -ENOMEM;
-	if (it->pid && identity_event(t, it->ns, it->pid))
-		err = thread_exits(a, t, it->ns ? it->ns - 1 : 0);
-	if (err)
-		return err;
+	if (it->pid)
+		identity_event(t, it->ns, it->pid);
 	if (it->apart)
 		return it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_BEGIN ?
 		       operations_begin(a, it) :

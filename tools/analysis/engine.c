@@ -159,37 +159,27 @@ static void forget(struct analysis *a)
 
 /* --- items ---------------------------------------------------------------------------- */
 
-int thread_exits(struct analysis *a, struct thread *t, uint64_t ns)
+static int exit_thread(struct analysis *a, const struct item *it)
 {
-	const int err = entered_exit(a, t, ns);
+	struct thread *t = is_real(it->id) && !it->inferred ? thread_of(a, it->id) : NULL;
 
-	return err ? err : durations_exit(a, t, ns);
-}
-
-/* Handles a switch. If the leaving thread exits, it works on nothing from then on. */
-static int switch_item(struct analysis *a, const struct item *it)
-{
-	int err = scheduling_switch(a, it);
-	struct thread *t;
-
-	if (err || it->reason != ANALYSIS_EXITED || !is_real(it->id) || it->inferred)
-		return err;
-	t = thread_of(a, it->id);
-	if (!t)
-		return -ENOMEM;
-	identity_exit(t, it->ns);
-	return thread_exits(a, t, it->ns);
+	if (t)
+		identity_exit(t, it->ns);
+	return entered_exit(a, it);
 }
 
 int engine_item(struct analysis *a, const struct item *it)
 {
+	int err;
+
 	if (it->ns > a->now)
 		a->now = it->ns;
 	if (a->history >= a->forget_at)
 		forget(a);
 	switch (it->kind) {
 	case ITEM_SWITCH:
-		return switch_item(a, it);
+		err = it->reason == ANALYSIS_EXITED ? exit_thread(a, it) : 0;
+		return err ? err : scheduling_switch(a, it);
 	case ITEM_WAKEUP:
 		return scheduling_wakeup(a, it);
 	case ITEM_LOSS:

@@ -347,11 +347,8 @@ int identity_name(struct thread *t, const char *name, uint32_t pid);
 void identity_exit_read(struct thread *t, uint64_t ns);
 /* @t exits at @ns. Calls of this and of identity_event() are in order of time. */
 void identity_exit(struct thread *t, uint64_t ns);
-/*
- * @t, of the process @pid, wrote an event at @ns. Returns true if this shows that the thread before
- * it has ended.
- */
-bool identity_event(struct thread *t, uint64_t ns, uint32_t pid);
+/* @t, of the process @pid, wrote an event at @ns. */
+void identity_event(struct thread *t, uint64_t ns, uint32_t pid);
 /* Marks @t as followed. */
 void identity_follow(struct thread *t);
 void identities_free(struct thread *t);
@@ -428,12 +425,10 @@ void durations_pop(struct thread *t);
 /* Removes durations of @t that ended before @ns. */
 void durations_leave(struct thread *t, uint64_t ns);
 /*
- * @t exits at @ns: ends its open durations and the works in them, because a later thread with this
- * id is not within them. Returns 0 or what a callback of the sink returned.
+ * Handles the exit of @t: removes durations that cannot end any more and in which no operation is
+ * open.
  */
-int durations_exit(struct analysis *a, struct thread *t, uint64_t ns);
-/* Removes durations of @t, which has exited, in which no operation is open. */
-void durations_release(struct analysis *a, struct thread *t);
+void durations_exit(struct analysis *a, struct thread *t);
 /*
  * Returns the end of @w, or of its operation if that ended first. If threads entered the operation
  * (TRACE_OPERATION_SCOPE), a work that only durations suggest does not count: then returns the
@@ -567,9 +562,7 @@ int pair_event(struct analysis *a, const struct fxt_record *rec);
 /* Hand out a row for the event @it, or for the begin of @op, which did not end. */
 int orphan_event(struct analysis *a, enum analysis_orphan_kind kind, const struct item *it);
 int orphan_operation(struct analysis *a, const struct operation *op);
-/* Hands out a row for the begin of the duration @d of @t, which did not end. */
-int orphan_duration(struct analysis *a, const struct thread *t, const struct duration *d);
-/* Hands out rows of durations that are still open. */
+/* Hands out rows of durations that did not end. */
 int orphans_finish(struct analysis *a);
 
 /* --- losses.c ---------------------------------------------------------------------------- */
@@ -692,7 +685,6 @@ enum mark_kind {
 	MARK_CPU,		/* the thread that has a CPU */
 	MARK_WORK,		/* what a thread works on */
 	MARK_OPERATION,		/* a thread entered an operation */
-	MARK_EXIT,		/* a thread exited */
 	MARK_READ,		/* the recorder has read the state of a thread */
 };
 
@@ -797,8 +789,6 @@ struct analysis {
 };
 
 int engine_item(struct analysis *a, const struct item *it);
-/* Ends what @t works on at @ns, because the thread that had this id until then has ended. */
-int thread_exits(struct analysis *a, struct thread *t, uint64_t ns);
 
 int order_add(struct analysis *a, const struct item *it);
 int order_settle(struct analysis *a, uint64_t ns);

@@ -342,17 +342,21 @@ int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 	return err || !d || !d->scope ? err : region_ended(a, t, d, it->ns);
 }
 
-int entered_exit(struct analysis *a, struct thread *t, uint64_t ns)
+int entered_exit(struct analysis *a, const struct item *it)
 {
-	int err = regions_open(a, t, ns);
+	struct thread *t = is_real(it->id) ? thread_of(a, it->id) : NULL;
+	int err;
 
+	if (!t)
+		return 0;
+	err = regions_open(a, t, it->ns);
 	/* A later thread with this number is not within these scopes. */
 	for (size_t i = 0; i < t->depth; i++)
 		t->stack[i].scope = false;
 	if (err || !t->known)
 		return err;
 	err = note_turnover(a, t);
-	leave(a, t, ns);
+	leave(a, t, it->ns);
 	t->known = false;
 	t->operation = 0;
 	return err;
