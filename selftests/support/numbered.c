@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <asynctrace/trace.h>
 
@@ -14,6 +15,8 @@
 
 #define NU_RINGS	1025
 #define NU_TEXT		48
+/* Size of nu_seen.next */
+#define NEXT_BYTES	(NU_WRITERS * NU_RINGS * sizeof(uint32_t))
 
 static uint64_t mix(uint64_t n)
 {
@@ -163,15 +166,21 @@ uint32_t nu_emit(uint32_t writer, uint32_t seq, int shape)
 void nu_seen_init(struct nu_seen *s)
 {
 	memset(s, 0, sizeof(*s));
-	s->next = calloc(NU_WRITERS * NU_RINGS, sizeof(*s->next));
-	must(s->next);
+	/*
+	 * Most of the table stays untouched. Memory of mmap(2) is zero without a write; malloc()
+	 * may return used memory, and clearing it takes the debug kernel ten seconds of page
+	 * faults.
+	 */
+	s->next = mmap(NULL, NEXT_BYTES, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	must(s->next != MAP_FAILED);
 }
 
 void nu_seen_free(struct nu_seen *s)
 {
 	for (int i = 0; i < NU_WRITERS; i++)
 		free(s->bits[i]);
-	free(s->next);
+	munmap(s->next, NEXT_BYTES);
 }
 
 KTAP_PRINTF(3, 4)
