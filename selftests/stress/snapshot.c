@@ -22,16 +22,17 @@
 
 #define PROVIDER	"snapshot"
 #define WRITERS		4
-#define SHORT_LIVED	5000
+#define SHORT_LIVED_MAX	5000
 #define TIDS		(1 << 22)
 
 static struct shared {
 	volatile uint32_t ready, go, stop, done, leave;
 	volatile uint32_t written[WRITERS];
-	volatile uint32_t tid[SHORT_LIVED];
+	volatile uint32_t tid[SHORT_LIVED_MAX];
 } *sh;
 
 static struct at_ctl *ctl;
+static uint32_t short_lived;	/* number of threads of which each ends before the next begins */
 
 /* --- the providers -------------------------------------------------------------- */
 
@@ -86,7 +87,7 @@ static void make_threads(void)
 
 	sh->ready = 1;
 	wait_for(&sh->go, 1, "go");
-	for (uintptr_t i = 0; i < SHORT_LIVED; i++) {
+	for (uintptr_t i = 0; i < short_lived; i++) {
 		must(!pthread_create(&thread, NULL, short_life, (void *)i));
 		pthread_join(thread, NULL);
 	}
@@ -436,7 +437,7 @@ static void test_names(void)
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("P41_names_of_%u_threads_survive", SHORT_LIVED);
+	ktap_begin("P41_names_of_%u_threads_survive", short_lived);
 	must(n.comm);
 	memset(sh, 0, sizeof(*sh));
 	pid = provider(make_threads);
@@ -450,15 +451,15 @@ static void test_names(void)
 	run.rd.record_arg = &n;
 	rd_drain(&run.rd);
 	run_check(&run);
-	for (uint32_t i = 0; i < SHORT_LIVED; i++) {
+	for (uint32_t i = 0; i < short_lived; i++) {
 		char name[ASYNCTRACE_COMM_LEN] = "";
 
-		snprintf(name, sizeof(name), "short-%u", i);
+		must(snprintf(name, sizeof(name), "short-%u", i) < (int)sizeof(name));
 		if (strncmp(n.comm[sh->tid[i]], name, sizeof(name)) && !wrong++)
 			ktap_fail("thread %u is \"%.16s\", not \"%s\"", sh->tid[i],
 				  n.comm[sh->tid[i]], name);
 	}
-	ktap_check(!wrong, "%u of %u names are wrong", wrong, SHORT_LIVED);
+	ktap_check(!wrong, "%u of %u names are wrong", wrong, short_lived);
 	ktap_check(n.used && !n.unknown, "%llu of %llu times a thread had no name, as %u",
 		   (unsigned long long)n.unknown, (unsigned long long)n.used, n.first);
 	ktap_check(!rd_sum(&run.rd, ASYNCTRACE_CHUNK_NAMES, 0).dropped, "names were lost");
@@ -653,6 +654,8 @@ int main(void)
 	const size_t page = sysconf(_SC_PAGESIZE);
 
 	ktap_plan(10);
+	short_lived = amount("KT_THREADS", SHORT_LIVED_MAX);
+	must(short_lived <= SHORT_LIVED_MAX);
 	sh = shared_memory(sizeof(*sh));
 	holes = mmap(NULL, 5 * page + ASYNCTRACE_READ_MIN, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
