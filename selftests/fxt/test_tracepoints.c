@@ -369,6 +369,55 @@ static void field_called_operation_joins_only_by_id(void **unused)
 	stream_close(&s);
 }
 
+/* Checks that the next name of the thread 701 in the file is @comm, in the process @pid. */
+static void expect_name(struct file *f, uint64_t pid, const char *comm)
+{
+	do
+		assert_true(file_next(f));
+	while (f->rec.kind != FXT_OBJECT || f->rec.number != ASYNCTRACE_FXT_OBJ_THREAD ||
+	       f->rec.id != 701);
+	assert_true(fxt_text_is(&f->rec.name, comm));
+	assert_int_equal(fxt_arg(&f->rec, "process")->u, pid);
+}
+
+/* A thread may change its name, and the next thread of an id may be of another process. */
+static void later_names_replace_earlier_ones(void **unused)
+{
+	/* A .comm of "": the session gives the name, which no event may replace. */
+	static const struct {
+		int32_t pid;
+		const char *comm, *name;
+	} rows[] = {
+		{ 700, "worker", "worker" }, { 700, "worker", NULL }, { 700, "exec", "exec" },
+		{ 0, NULL, NULL }, { 800, "next", "next" }, { 800, "", "session" },
+		{ 800, "ignored", NULL }, { 900, "ignored", NULL },
+	};
+	struct stream s;
+	struct file f;
+
+	stream_simple(&s);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct at_compose_tracepoint t = event(s.ticks, 701);
+
+		t.clock = ASYNCTRACE_CLOCK_BOOTTIME;
+		t.pid = rows[i].pid;
+		t.comm = rows[i].comm;
+		if (t.comm && !*t.comm)
+			give_name(&s, t.pid, 701, rows[i].name);
+		assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
+	}
+	stream_finish(&s);
+	assert_clean(s.path, -1);
+	file_open(&f, s.path);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].name)
+			expect_name(&f, rows[i].pid, rows[i].name);
+	while (file_next(&f))
+		assert_false(f.rec.kind == FXT_OBJECT && f.rec.id == 701);
+	file_close(&f);
+	stream_close(&s);
+}
+
 /* --- counters --------------------------------------------------------------------------- */
 
 static const struct at_compose_value counted[] = {
@@ -491,6 +540,7 @@ int main(void)
 		cmocka_unit_test(I5_number_of_no_process_joins_nothing),
 		cmocka_unit_test(flags_add_joined_or_other_events),
 		cmocka_unit_test(field_called_operation_joins_only_by_id),
+		cmocka_unit_test(later_names_replace_earlier_ones),
 		cmocka_unit_test(test_counter_is_in_the_kernels_section),
 		cmocka_unit_test(test_counter_is_in_no_ring),
 		cmocka_unit_test(test_wrong_counters_are_refused),

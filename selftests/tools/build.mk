@@ -4,7 +4,7 @@
 #
 # They run in the test machine, except test_control, test_listings, test_status, test_quota,
 # test_proc, test_ftrace, test_watch, test_taken and test_processes, which fake the kernel's
-# answers, test_summary, test_missed, test_child, test_json and test_names.
+# answers, test_tasks, test_summary, test_missed, test_child, test_json and test_names.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd
@@ -90,6 +90,12 @@ $(B)/selftests/tools/test_watch: selftests/tools/test_watch.c tools/ftrace/watch
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -DHAVE_TRACEFS $(TRACEFS_CFLAGS) -Itools \
 		-Wl,--wrap=opendir,--wrap=readdir,--wrap=closedir -o $@ $(filter %.c,$^) -lcmocka
 
+$(B)/selftests/tools/test_tasks: selftests/tools/test_tasks.c tools/ftrace/tasks.c \
+				 tools/ftrace/priv.h tools/ftrace/ftrace.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -DHAVE_TRACEFS $(TRACEFS_CFLAGS) -Itools \
+		-Wl,--wrap=clock_gettime -o $@ $(filter %.c,$^) -lcmocka
+
 .PHONY: selftests-tools
 selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/provider \
 		 $(B)/selftests/tools/slow $(B)/selftests/tools/dies $(B)/selftests/tools/burn \
@@ -104,6 +110,6 @@ selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/pro
 		 $(B)/selftests/tools/test_summary $(B)/selftests/tools/test_child \
 		 $(B)/selftests/tools/test_missed \
 		 $(if $(TRACEFS_LIBS),$(B)/selftests/tools/test_ftrace \
-		 $(B)/selftests/tools/test_watch) \
+		 $(B)/selftests/tools/test_tasks $(B)/selftests/tools/test_watch) \
 		 $(B)/selftests/tools/sleepers \
 		 $(B)/selftests/tools/cputimes

@@ -64,6 +64,11 @@ const struct ftrace_task *ftrace_task(struct ftrace *f, pid_t tid)
 	return NULL;
 }
 
+void ftrace_renew_tasks(struct ftrace *f)
+{
+	(void)f;
+}
+
 void ftrace_decode(struct ftrace_fields *d, struct tep_event *event, void *data, int size)
 {
 	(void)event, (void)data, (void)size;

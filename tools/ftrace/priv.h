@@ -13,6 +13,7 @@
 #define AT_FTRACE_PRIV_H
 
 #include <event-parse.h>
+#include <time.h>
 #include <tracefs.h>
 
 #include <asynctrace/compose.h>
@@ -23,11 +24,13 @@
  * struct ftrace_task - process and name of a thread
  * @tid: id of the thread
  * @pid: process of the thread; 0: the thread had ended before its process was looked up
+ * @second: .second of struct ftrace at the last look-up
  * @comm: name of the thread
  */
 struct ftrace_task {
 	pid_t tid;
 	pid_t pid;
+	time_t second;
 	char comm[16 + 1];
 };
 
@@ -82,6 +85,7 @@ struct ftrace_join {
  * @on_cpu: see ftrace_on_cpu(); or NULL
  * @arg: argument of @on_cpu
  * @tasks: tree of tsearch(3) with struct ftrace_task
+ * @second: time of the last ftrace_renew_tasks()
  */
 struct ftrace {
 	struct ftrace_instance of[FTRACE_INSTANCES];
@@ -97,6 +101,7 @@ struct ftrace {
 	int (*on_cpu)(void *arg, uint32_t cpu);
 	void *arg;
 	void *tasks;
+	time_t second;
 };
 
 /* joins.c */
@@ -114,6 +119,8 @@ uint64_t ftrace_join_id(const struct ftrace_join *j, const void *data, int size)
 
 /* tasks.c: ftrace_task() returns NULL if there is no memory. */
 const struct ftrace_task *ftrace_task(struct ftrace *f, pid_t tid);
+/* Lets ftrace_task() look up threads again whose last look-up was not in the present second. */
+void ftrace_renew_tasks(struct ftrace *f);
 void ftrace_tasks_free(struct ftrace *f);
 
 /* decode.c */

@@ -186,6 +186,7 @@ int ftrace_compose(struct ftrace *f, struct at_compose *c)
 	size_t at = 0, kept = 0;
 	int result = 0;
 
+	ftrace_renew_tasks(f);
 	while (at < f->used) {
 		struct queued *q = (struct queued *)(f->queue + at);
 		const size_t bytes = bytes_of(q->size);

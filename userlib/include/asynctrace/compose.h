@@ -148,7 +148,8 @@ struct at_compose_value {
  * @cpu: CPU of the event
  * @tid: thread of the event; 0: the CPU's idle task
  * @pid: process of the thread; 0: unknown
- * @comm: name of the thread, used if the session has no name for it; may be NULL
+ * @comm: name of the thread, used if the session has no name for it; may be NULL. @pid and @comm of
+ *	a later event replace those of an earlier one
  * @category: subsystem of the tracepoint, for example "block"
  * @name: name of the tracepoint, for example "block_rq_issue"
  * @nr_values: number of fields in @values, at most 15

@@ -134,6 +134,7 @@ struct atc_task {
 	int32_t tid;
 	int32_t pid;
 	bool named;
+	bool suggested;			/* atc_task_suggest() has given the name */
 	uint32_t seen;			/* number of the last file with a record of the kernel
 					   that has its tid */
 	uint32_t in_file;		/* number of the last file with its kernel object */
@@ -196,6 +197,8 @@ void atc_process_record(struct at_compose *c, int32_t pid, const char *name);
 void atc_thread_record(struct at_compose *c, int32_t pid, int32_t tid, const char *name);
 struct atc_task *atc_task(struct at_compose *c, int32_t tid);
 int atc_task_name(struct at_compose *c, int32_t tid, int32_t pid, const char *comm);
+/* Sets the name and process of a thread that the session has not named. */
+int atc_task_suggest(struct at_compose *c, struct atc_task *t, int32_t pid, const char *comm);
 int atc_process_name(struct at_compose *c, int32_t pid, unsigned int rank,
 		     const void *name, size_t len);
 void atc_introduce_pseudo(struct at_compose *c);

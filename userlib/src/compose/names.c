@@ -111,6 +111,7 @@ void atc_task_introduce(struct at_compose *c, struct atc_task *t)
 /* Sets the name and process of a thread, and writes them if they have changed. */
 static void set_thread(struct at_compose *c, struct atc_task *t, int32_t pid, const char *name)
 {
+	t->suggested = false;
 	if (t->named && t->pid == pid && !strcmp(t->name, name)) {
 		atc_task_introduce(c, t);
 		return;
@@ -187,6 +188,17 @@ int atc_task_name(struct at_compose *c, int32_t tid, int32_t pid, const char *co
 	err = set_process(c, pid, tid == pid ? ATC_RANK_MAIN : ATC_RANK_THREAD, clean);
 	if (!err)
 		set_thread(c, t, pid, clean);
+	return err;
+}
+
+int atc_task_suggest(struct at_compose *c, struct atc_task *t, int32_t pid, const char *comm)
+{
+	int err;
+
+	if (t->named && !t->suggested)
+		return 0;
+	err = atc_task_name(c, t->tid, pid, comm);
+	t->suggested = true;
 	return err;
 }
 

@@ -211,8 +211,7 @@ int at_compose_add_thread(struct at_compose *c, const struct at_compose_thread *
 		.state = t->state, .off_cpu = t->off_cpu, .syscall = t->syscall,
 		.argument = t->argument,
 	};
-	if (!task->named)
-		err = atc_task_name(c, t->tid, t->pid, t->comm);
+	err = atc_task_suggest(c, task, t->pid, t->comm);
 	if (err)
 		return err;
 	atc_process_introduce(c, t->pid);

@@ -217,8 +217,8 @@ static int introduce(struct at_compose *c, int32_t tid, int32_t known, const cha
 
 	if (!task)
 		return -ENOMEM;
-	if (!task->named && known)
-		err = atc_task_name(c, tid, known, comm ? comm : "?");
+	if (known)
+		err = atc_task_suggest(c, task, known, comm ? comm : "?");
 	if (!err)
 		err = atc_task_seen(c, tid, NULL);
 	*pid = task->pid ? task->pid : tid;
