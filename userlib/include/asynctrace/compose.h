@@ -14,7 +14,8 @@
  *
  *		if (!c)
  *			return -errno;
- *		while ((n = read(session, buf, sizeof(buf))) > 0 || (n < 0 && errno == EAGAIN)) {
+ *		while ((n = read(session, buf, sizeof(buf))) > 0 ||
+ *		       (n < 0 && (errno == EAGAIN || errno == EINTR))) {
  *			if (n < 0) {
  *				poll(&readable, 1, -1);
  *				continue;

@@ -298,7 +298,7 @@ int at_session_destroy(struct at_ctl *ctl, uint32_t id);
  * read(2) of at least ASYNCTRACE_READ_MIN bytes returns one chunk, see linux/asynctrace.h. If
  * there is no chunk, it fails with EAGAIN while the session is started, and otherwise returns 0.
  * poll(2) reports when there is a chunk. The descriptor is non-blocking and closes on exec.
- * Closing it does not change the session.
+ * Closing it does not change the session. Signal handlers may make read(2) fail with EINTR.
  *
  * Return: the descriptor; -EBUSY: another descriptor reads the session; -EACCES:
  * /dev/asynctrace may not be opened; -EPERM: the session is another user's, or its owner had
