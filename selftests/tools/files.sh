@@ -145,6 +145,48 @@ for f in gz zst; do
 done
 end
 
+# needs_dictionary COMMAND...: the command says that the file needs a dictionary
+needs_dictionary() {
+	status 2 "$AT" "$@" && says "compressed with a dictionary; decompress it first with zstd -d -D DICT"
+}
+
+# skippable NIBBLE BYTES: print a frame that readers of zstd skip: RFC 8878, section 3.1.2
+skippable() {
+	printf "\\x5$1\\x2a\\x4d\\x18\\x$(printf %02x $(($2 % 256)))\\x$(printf %02x $(($2 / 256)))\\0\\0"
+	head -c "$2" /dev/zero
+}
+
+begin "skippable_frames_of_zstd_are_skipped"
+for bytes in 0 1 40000; do
+	for n in 0 7 f; do
+		{ skippable $n $bytes; skippable 3 9; cat good.fxt.zst; skippable a 5; } >skip.fxt
+		check "validate, $n, $bytes" status 0 "$AT" validate skip.fxt
+		check "dump, $n, $bytes" status 0 "$AT" dump skip.fxt
+		mv out first
+		check "its original" status 0 "$AT" dump good.fxt
+		check "the same, $n, $bytes" cmp out first
+	done
+done
+{ skippable 0 9; head -c 100 good.fxt.zst; } >skip.fxt
+check "cut" status 3 "$AT" dump skip.fxt
+skippable 0 9 >skip.fxt
+check "alone" status 2 "$AT" dump skip.fxt
+check "alone: empty" says "it is empty"
+check "pipe of top" status 2 eval '{ skippable 0 9; cat good.fxt.zst; } | "$AT" top --batch -'
+check "pipe of top: remedy" says "unpack it"
+end
+
+begin "file_that_needs_a_dictionary_says_so"
+split -b 2000 good.fxt piece.
+zstd -q --train piece.* -o dict --maxdict=4096 2>err
+zstd -q -D dict good.fxt -o dict.fxt.zst
+check "dictionary" [ -s dict.fxt.zst ]
+each dict.fxt.zst needs_dictionary
+tail -c +$((record + 1)) good.fxt >rest.fxt
+{ head -c $record good.fxt | zstd -q; zstd -qc -D dict rest.fxt; } >half.fxt.zst
+each half.fxt.zst needs_dictionary
+end
+
 # Commands that look for one operation, with an id that no operation has
 lookups=(
 	"why FILE 0x123456" "report FILE timeline 0x123456" "report FILE tree 0x123456"

@@ -31,10 +31,12 @@ size_t fxt_input_read(struct fxt_input *in, void *buf, size_t len);
 /*
  * Call this after fxt_input_read() returned fewer bytes than @len. Returns 0 at the end of the
  * file, 1 if the file ends within compressed data, or a negative errno if reading failed.
- * -EBADMSG means that compressed data is damaged.
+ * -EBADMSG means that compressed data is damaged, -ENOKEY that a dictionary is needed.
  */
 int fxt_input_end(const struct fxt_input *in);
 void fxt_input_close(struct fxt_input *in);
+/* Do the first 4 bytes of a file belong to compressed data? */
+bool fxt_is_packed(const void *begin);
 
 /* --- records ------------------------------------------------------------------- */
 

@@ -60,6 +60,23 @@ static int refill(struct fxt_input *in)
 	return 0;
 }
 
+static bool is_gzip(const unsigned char *begin)
+{
+	return !memcmp(begin, "\x1f\x8b", 2);
+}
+
+/* A file of zstd may begin with a skippable frame, which zstd passes over. */
+static bool is_zstd(const unsigned char *begin)
+{
+	return !memcmp(begin, "\x28\xb5\x2f\xfd", 4) ||
+	       ((begin[0] & 0xf0) == 0x50 && !memcmp(begin + 1, "\x2a\x4d\x18", 3));
+}
+
+bool fxt_is_packed(const void *begin)
+{
+	return is_gzip(begin) || is_zstd(begin);
+}
+
 /*
  * Detects the packing by the first bytes. Reads until it has 4 of them, because a pipe may
  * return fewer.
@@ -77,11 +94,11 @@ static int detect(struct fxt_input *in)
 			break;
 		in->have += n;
 	}
-	if (in->have >= 2 && !memcmp(in->packed, "\x1f\x8b", 2)) {
+	if (in->have >= 2 && is_gzip(in->packed)) {
 		in->packing = GZIP;
 		return inflateInit2(&in->gzip, 15 + 16) == Z_OK ? 0 : -ENOMEM;
 	}
-	if (in->have >= 4 && !memcmp(in->packed, "\x28\xb5\x2f\xfd", 4)) {
+	if (in->have >= 4 && is_zstd(in->packed)) {
 		in->packing = ZSTD;
 		in->zstd = ZSTD_createDStream();
 		in->step = 1;
@@ -158,6 +175,18 @@ static long read_gzip(struct fxt_input *in, void *buf, size_t len)
 	return len - z->avail_out;
 }
 
+static int error_of(size_t result)
+{
+	switch (ZSTD_getErrorCode(result)) {
+	case ZSTD_error_memory_allocation:
+		return -ENOMEM;
+	case ZSTD_error_dictionary_wrong:
+		return -ENOKEY;
+	default:
+		return -EBADMSG;
+	}
+}
+
 /*
  * Passes at most the bytes that zstd wants to one call, which is one block: a call that finds
  * damage returns no bytes of the blocks before it.
@@ -174,7 +203,7 @@ static long read_zstd(struct fxt_input *in, void *buf, size_t len)
 		return 0;
 	err = ZSTD_decompressStream(in->zstd, &to, &from);
 	if (ZSTD_isError(err))
-		return ZSTD_getErrorCode(err) == ZSTD_error_memory_allocation ? -ENOMEM : -EBADMSG;
+		return error_of(err);
 	in->within = err;
 	in->step = err ? err : 1;
 	in->at = from.pos;

@@ -55,6 +55,8 @@ const char *fxt_error_text(int error)
 		return "it is empty";
 	case -EBADMSG:
 		return "its compressed data is damaged";
+	case -ENOKEY:
+		return "it is compressed with a dictionary; decompress it first with zstd -d -D DICT";
 	default:
 		return strerror(-error);
 	}

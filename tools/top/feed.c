@@ -83,7 +83,7 @@ static int check_begin(const struct feed *f, const unsigned char *buf)
 
 	if (!memcmp(buf, &magic, sizeof(magic)))
 		return 0;
-	if (!memcmp(buf, "\x1f\x8b", 2) || !memcmp(buf, "\x28\xb5\x2f\xfd", 4)) {
+	if (fxt_is_packed(buf)) {
 		tool_error("the trace in the pipe is compressed; unpack it: zstd -dc, or gzip -dc, | asynctrace top -");
 		return -EILSEQ;
 	}
