@@ -160,8 +160,8 @@ static void the_ledger_is_whole(void **state)
 	assert_true(has_line(text, "server 0 events 1,100 100 200 300 400 0 bytes"));
 	/* Cleared records are not lost, because a start has requested the clearing. */
 	assert_true(has_line(text, "670 records lost"));
-	assert_true(has_line(text, "3 of them ended"));
-	assert_true(has_line(text, "ended providers (3) - ended 70 0 70 0 0 0 bytes"));
+	assert_true(has_line(text, "3 of them left only sums (ended, or taken by another session)"));
+	assert_true(has_line(text, "ended or taken (3) - ended 70 0 70 0 0 0 bytes"));
 	assert_true(has_line(text, "no ring has records yet"));
 	free(text);
 	j = run_json();

@@ -442,7 +442,7 @@ bool record_summary(struct recorder *r)
 	if (st->ended.providers) {
 		char name[48];
 
-		snprintf(name, sizeof(name), "ended before (%llu)",
+		snprintf(name, sizeof(name), "gone before (%llu)",
 			 (unsigned long long)st->ended.providers);
 		print_counts(r, name, "", &(struct at_compose_counts){
 			.overwritten = st->ended.counts.overwritten,

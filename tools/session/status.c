@@ -145,7 +145,7 @@ static const char *ring_name(const struct status *st, const struct session *s,
 	static char text[32];
 
 	if (r->kind == ASYNCTRACE_RING_KIND_ENDED) {
-		snprintf(text, sizeof(text), "ended providers (%u)", s->info.ended);
+		snprintf(text, sizeof(text), "ended or taken (%u)", s->info.ended);
 		return text;
 	}
 	if (!id)
@@ -174,7 +174,8 @@ static void print_session(const struct status *st, const struct session *s)
 	       i->consumed ? "" : ", without a reader");
 	printf("  %u provider%s", i->providers, i->providers == 1 ? "" : "s");
 	if (i->ended)
-		printf(", %u of them ended", i->ended);
+		printf(", %u of them left only sums (ended, or taken by another session)",
+		       i->ended);
 	if (i->late)
 		printf(", %u of them joined late", i->late);
 	if (i->refused_providers)
