@@ -361,6 +361,29 @@ check "valid" status 0 "$AT" validate strings.fxt
 each strings.fxt within 524288
 end
 
+# fills KIB COMMAND...: call the command with no more than KIB of addresses; its standard input has
+# strings.fxt, and does not end
+fills() {
+	local limit=$1
+	shift
+	(
+		ulimit -v "$limit"
+		mkfifo strings
+		exec 8<>strings
+		cat strings.fxt >&8 &
+		"$@" <&8 8>&-
+	)
+}
+
+begin "causes_of_missing_memory_are_told_apart"
+check "its limit" status 2 fills unlimited "$AT" top --batch --memory 64M -
+check "its limit: remedy" says "more memory than --memory allows: choose a larger --memory"
+rm strings
+check "limit of all" status 2 fills 131072 "$AT" top --batch -
+check "limit of all: remedy" says "not enough memory to analyse standard input: free some, or choose a smaller --memory"
+rm strings
+end
+
 begin "quiet_validate_prints_nothing"
 for o in -q "-q --json" "--json --quiet"; do
 	check "$o" status 0 "$AT" validate $o good.fxt

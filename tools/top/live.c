@@ -382,7 +382,7 @@ int live_bound(struct live *l)
 	 * suffice.
 	 */
 	if (!l->error && memory_used() > l->memory / 4 * 3)
-		l->error = -ENOMEM;
+		l->error = -EDQUOT;
 	return l->error ? l->error : 1;
 }
 

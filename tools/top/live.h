@@ -79,7 +79,7 @@ bool live_again(struct live *l);
 int live_end(struct live *l);
 /*
  * Restarts the analysis if it takes too much memory, because a trace can have any number of
- * names and threads. Returns 1 after a restart, 0, or a negative errno; -ENOMEM if a restart
+ * names and threads. Returns 1 after a restart, 0, or a negative errno; -EDQUOT if a restart
  * did not help.
  */
 int live_bound(struct live *l);
