@@ -249,20 +249,31 @@ static void longer_loss_of_another_cpu_counts(void **state)
 		    "10-30 running t1, 30-90 unknown/records were lost t1, 90-100 running t1 ?", NULL);
 }
 
+/* Begins a trace whose states are all known. */
+static void put_known(struct trace *t)
+{
+	put_work(t);
+	put_switch(t, 5, 0, 0, 1, 0);
+	put_switch(t, 20, 0, 1, 0, SLEEPS);
+	put_wakeup(t, 60, 0, 1, 0);
+	put_switch(t, 65, 0, 0, 1, 0);
+}
+
+static void expect_known(struct trace *t)
+{
+	expect_rows(t, "req 1 10-100: 10-20 running t1, 20-60 blocked/sleep t1 in work by interrupt, "
+		    "60-65 runnable/woken t1 by idle, 65-100 running t1 | 10-20 running t1, "
+		    "20-60 blocked/sleep t1 in work by interrupt, 60-65 runnable/woken t1 by idle, "
+		    "65-100 running t1", NULL);
+}
+
 static void lost_events_leave_only_running_known(void **state)
 {
 	struct trace t = { 0 };
 
-	put_work(&t);
-	put_switch(&t, 5, 0, 0, 1, 0);
-	put_switch(&t, 20, 0, 1, 0, SLEEPS);
-	put_wakeup(&t, 60, 0, 1, 0);
-	put_switch(&t, 65, 0, 0, 1, 0);
+	put_known(&t);
 	put_provider_loss(&t, 200, 210, "server");
-	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-60 blocked/sleep t1 in work by interrupt, "
-		    "60-65 runnable/woken t1 by idle, 65-100 running t1 | 10-20 running t1, "
-		    "20-60 blocked/sleep t1 in work by interrupt, 60-65 runnable/woken t1 by idle, "
-		    "65-100 running t1", NULL);
+	expect_known(&t);
 	put_clock(&t, 0);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_provider_loss(&t, 30, 50, "server");
@@ -281,16 +292,9 @@ static void lost_tracepoints_hide_nothing(void **state)
 {
 	struct trace t = { 0 };
 
-	put_work(&t);
-	put_switch(&t, 5, 0, 0, 1, 0);
-	put_switch(&t, 20, 0, 1, 0, SLEEPS);
-	put_wakeup(&t, 60, 0, 1, 0);
-	put_switch(&t, 65, 0, 0, 1, 0);
+	put_known(&t);
 	put_tracepoint_loss(&t, 5, 300);
-	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-60 blocked/sleep t1 in work by interrupt, "
-		    "60-65 runnable/woken t1 by idle, 65-100 running t1 | 10-20 running t1, "
-		    "20-60 blocked/sleep t1 in work by interrupt, 60-65 runnable/woken t1 by idle, "
-		    "65-100 running t1", NULL);
+	expect_known(&t);
 }
 
 int main(void)

@@ -261,20 +261,42 @@ void busy_ended(const struct operation *op)
 
 /* --- look-ups --------------------------------------------------------------------------- */
 
-/* Returns the number of the first portion of @g that ends after @ns. */
-static size_t portion_at(const struct group *g, uint64_t ns)
+/*
+ * Returns the first of the numbers below @nr for which @end returns a time after @ns, or @nr. @end
+ * must return ascending times for ascending numbers.
+ */
+static inline size_t first_after(size_t nr, uint64_t ns,
+				 uint64_t (*end)(const struct busy *b, const void *of, size_t i),
+				 const struct busy *b, const void *of)
 {
-	size_t low = 0, high = g->nr;
+	size_t low = 0, high = nr;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (g->of[middle].to <= ns)
+		if (end(b, of, middle) <= ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	return low;
+}
+
+static uint64_t portion_end(const struct busy *b, const void *of, size_t i)
+{
+	(void)b;
+	return ((const struct group *)of)->of[i].to;
+}
+
+static uint64_t stretch_end(const struct busy *b, const void *of, size_t i)
+{
+	(void)of;
+	return b->of[i].to;
+}
+
+static uint64_t part_end(const struct busy *b, const void *of, size_t i)
+{
+	return b->of[((const struct parts *)of)->of[i]].to;
 }
 
 /* Returns the length of the part of @from..@to that lies within @row. */
@@ -285,22 +307,6 @@ static uint64_t within(const struct analysis_interval *row, uint64_t from, uint6
 	if (to > row->to)
 		to = row->to;
 	return from < to ? to - from : 0;
-}
-
-/* Returns the number of the first stretch that ends after @ns. */
-static size_t stretch_at(const struct busy *b, uint64_t ns)
-{
-	size_t low = 0, high = b->nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (b->of[middle].to <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 /* Clears the sums of @g, and makes it a group of the current look-up. */
@@ -314,10 +320,10 @@ static void touch(struct busy *b, struct group *g)
 }
 
 /* Adds to the sums of @g those of the time of @row. */
-static void sum(struct group *g, const struct analysis_interval *row)
+static void sum(const struct busy *b, struct group *g, const struct analysis_interval *row)
 {
-	const size_t first = portion_at(g, row->from);
-	size_t last = portion_at(g, row->to);
+	const size_t first = first_after(g->nr, row->from, portion_end, b, g);
+	size_t last = first_after(g->nr, row->to, portion_end, b, g);
 
 	/* The portion around the end of the row belongs to it, too. */
 	if (last < g->nr && g->of[last].from < row->to)
@@ -337,13 +343,13 @@ static void sum(struct group *g, const struct analysis_interval *row)
  */
 static void sum_groups(struct busy *b, const struct analysis_interval *row)
 {
-	const size_t first = stretch_at(b, row->from);
+	const size_t first = first_after(b->nr, row->from, stretch_end, b, NULL);
 
 	b->nr_touched = 0;
 	if (first + b->nr_groups < b->nr && b->of[first + b->nr_groups].from < row->to) {
 		for (size_t i = 0; i < b->nr_groups; i++) {
 			touch(b, b->groups[i]);
-			sum(b->groups[i], row);
+			sum(b, b->groups[i], row);
 		}
 	} else {
 		for (size_t i = first; i < b->nr && b->of[i].from < row->to; i++) {
@@ -363,17 +369,11 @@ static void sum_parts(const struct busy *b, const struct operation *op,
 		      const struct analysis_interval *row)
 {
 	const struct parts *p = parts_of(b, op->out.id);
-	size_t low = 0, high = p ? p->nr : 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (b->of[p->of[middle]].to <= row->from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low; p && i < p->nr && b->of[p->of[i]].from < row->to; i++) {
+	if (!p)
+		return;
+	for (size_t i = first_after(p->nr, row->from, part_end, b, p);
+	     i < p->nr && b->of[p->of[i]].from < row->to; i++) {
 		const struct stretch *s = &b->of[p->of[i]];
 		const uint64_t ns = within(row, s->from, s->to);
 
