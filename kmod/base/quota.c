@@ -39,11 +39,13 @@ MODULE_PARM_DESC(user_threads, "Threads that are traced at a time of one user wi
  * struct at_account - what one user is charged for
  * @node: in at_accounts
  * @uid: the user
- * @charges: number of charges that refer to this account, and of references to @backlog
+ * @charges: number of charges that refer to this account, and of references to @backlog and
+ *	@salts
  * @count: number of objects of each kind
  * @memory: bytes of ring memory that the user's sessions may take
  * @threads: number of traced threads
  * @backlog: work for objects of the user
+ * @salts: salts that are kept for the user's processes
  */
 struct at_account {
 	struct hlist_node node;
@@ -53,6 +55,7 @@ struct at_account {
 	u64 memory;
 	atomic_t threads;
 	struct at_backlog backlog;
+	struct at_user_salts salts;
 };
 
 /**
@@ -110,6 +113,7 @@ static int at_charge_add(struct at_charge *c, kuid_t uid)
 		return -ENOMEM;
 	a->uid = uid;
 	INIT_LIST_HEAD(&a->backlog.list);
+	INIT_LIST_HEAD(&a->salts.list);
 	c->account[c->nr++] = a;
 	return 0;
 }
@@ -310,24 +314,55 @@ struct at_backlog *at_charge_backlog(const struct at_charge *c)
 	return &c->account[c->top]->backlog;
 }
 
-void at_backlog_get(struct at_backlog *b)
+static void at_account_get(struct at_account *a)
 {
-	struct at_account *a = container_of(b, struct at_account, backlog);
-
 	spin_lock(&at_quota_lock);
 	a->charges++;
 	spin_unlock(&at_quota_lock);
 }
 
-void at_backlog_put(struct at_backlog *b)
+static void at_account_put(struct at_account *a)
 {
-	struct at_account *a = container_of(b, struct at_account, backlog);
 	HLIST_HEAD(unused);
 
 	spin_lock(&at_quota_lock);
 	at_account_unlink(a, &unused);
 	spin_unlock(&at_quota_lock);
 	at_accounts_free(&unused);
+}
+
+void at_backlog_get(struct at_backlog *b)
+{
+	at_account_get(container_of(b, struct at_account, backlog));
+}
+
+void at_backlog_put(struct at_backlog *b)
+{
+	at_account_put(container_of(b, struct at_account, backlog));
+}
+
+/**
+ * at_charge_salts - find the salts that are kept for the user who answers for an object
+ * @c: charge of the object
+ *
+ * Return: the salts, with a reference for at_user_salts_put(); NULL if the object's creator has
+ * CAP_SYS_RESOURCE, and so no limit.
+ */
+struct at_user_salts *at_charge_salts(const struct at_charge *c)
+{
+	struct at_account *a = c->account[c->top];
+
+	if (c->unlimited)
+		return NULL;
+	at_account_get(a);
+	return &a->salts;
+}
+
+/* Drop a reference; @salts may be NULL. */
+void at_user_salts_put(struct at_user_salts *salts)
+{
+	if (salts)
+		at_account_put(container_of(salts, struct at_account, salts));
 }
 
 /**

@@ -28,6 +28,16 @@ struct at_backlog {
 	struct work_struct work;
 };
 
+/**
+ * struct at_user_salts - salts that are kept for the processes of a user, see id_salt.c
+ * @list: the salts; the one that has been kept longest is first
+ * @nr: number of salts in @list
+ */
+struct at_user_salts {
+	struct list_head list;
+	u32 nr;
+};
+
 struct at_charge *at_charge_new(kuid_t uid, const struct user_namespace *ns,
 				enum at_thing thing);
 bool at_charge_crowded(const struct at_charge *c);
@@ -36,6 +46,8 @@ kuid_t at_charge_user(const struct at_charge *c);
 struct at_backlog *at_charge_backlog(const struct at_charge *c);
 void at_backlog_get(struct at_backlog *b);
 void at_backlog_put(struct at_backlog *b);
+struct at_user_salts *at_charge_salts(const struct at_charge *c);
+void at_user_salts_put(struct at_user_salts *salts);
 u64 at_charge_memory(struct at_charge *c, u64 bytes, u64 limit, u64 limit_of_all);
 bool at_charge_thread(struct at_charge *c);
 void at_uncharge_thread(struct at_charge *c);

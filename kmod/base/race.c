@@ -34,6 +34,7 @@ static const char *const at_limit_names[AT_LIMITS] = {
 	[AT_LIMIT_SLOTS] = "limit_slots",
 	[AT_LIMIT_PROVIDERS] = "limit_providers",
 	[AT_LIMIT_SALTS] = "limit_salts",
+	[AT_LIMIT_KEPT] = "limit_kept",
 };
 
 static u32 at_race_delays[AT_RACES];

@@ -42,6 +42,7 @@ enum at_limit {
 	AT_LIMIT_SLOTS,		/* new slots after which slots of ended threads are pruned */
 	AT_LIMIT_PROVIDERS,	/* providers of an unprivileged user */
 	AT_LIMIT_SALTS,		/* salts that must end before older ones are reused */
+	AT_LIMIT_KEPT,		/* salts kept for the processes of an unprivileged user */
 	AT_LIMITS,
 };
 

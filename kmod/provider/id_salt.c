@@ -10,6 +10,11 @@
  * If a process has no provider left, its last salts are kept for it until it ends. There are only
  * 2^20 salts, so the salt of an ended process must be given to another process at some time. Before
  * that, at least AT_SALTS_TURN other salts end. Until then the salt rests.
+ *
+ * Quotas keep users without CAP_SYS_RESOURCE from using up the salts. A salt in use belongs to a
+ * provider that is charged, and kept salts have the limits below. If a user is above a limit, the
+ * salt that was kept longest for this user ends, although its process lives. If that process
+ * registers again, it gets another salt.
  */
 #include <linux/bitmap.h>
 #include <linux/err.h>
@@ -19,12 +24,16 @@
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
+#include "base/quota.h"
 #include "base/race.h"
 #include "provider/layout.h"
 #include "provider/id_salt.h"
 
 /* Salts that are kept for one process. */
 #define AT_SALTS_KEPT	8
+/* Salts that are kept for one user without CAP_SYS_RESOURCE, and for all such users. */
+#define AT_SALTS_OF_USER	4096
+#define AT_SALTS_OF_USERS	(16 * AT_SALTS_OF_USER)
 /*
  * Time is divided into turns. A turn ends when this number of salts has begun to rest in it. Then
  * the salts of the turn before stop resting.
@@ -32,10 +41,14 @@
 #define AT_SALTS_TURN	BIT(18)
 
 /* Salts that processes have, by number. The array's lock also protects all variables below. */
-static DEFINE_XARRAY_ALLOC(at_salts);
+static DEFINE_XARRAY(at_salts);
 static u32 at_salt_next = AT_ID_MIN;
 /* Salts that are kept, by mm; the newest is first. */
-static DEFINE_HASHTABLE(at_salts_kept, 8);
+static DEFINE_HASHTABLE(at_salts_kept, 10);
+/* Number of kept salts of users without CAP_SYS_RESOURCE */
+static u32 at_nr_kept;
+/* The numbers in at_salts */
+static DECLARE_BITMAP(at_salts_used, AT_ID_MAX + 1);
 /*
  * Salts that rest. at_salts_rest[at_turns % 2] has those that began to rest in the present turn.
  * The other bitmap has those of the turn before.
@@ -50,18 +63,46 @@ static bool at_salt_rests(u32 nr)
 	return test_bit(nr, at_salts_rest[0]) || test_bit(nr, at_salts_rest[1]);
 }
 
-/* Returns the first salt from @nr on that does not rest, or a number above AT_ID_MAX. */
-static u32 at_salt_rested(u32 nr)
+/*
+ * Returns the first salt from @nr on that no process has and that does not rest, or 0. Compares
+ * words of the bitmaps: users choose their salts, and so could make a walk over salts long.
+ */
+static u32 at_salt_find(u32 nr)
 {
-	unsigned long rested;
+	unsigned long free;
+	u32 i;
 
 	for (; nr <= AT_ID_MAX; nr = round_down(nr, BITS_PER_LONG) + BITS_PER_LONG) {
-		rested = ~(at_salts_rest[0][BIT_WORD(nr)] | at_salts_rest[1][BIT_WORD(nr)]);
-		rested &= BITMAP_FIRST_WORD_MASK(nr);
-		if (rested)
-			return round_down(nr, BITS_PER_LONG) + __ffs(rested);
+		i = BIT_WORD(nr);
+		free = ~(at_salts_used[i] | at_salts_rest[0][i] | at_salts_rest[1][i]);
+		free &= BITMAP_FIRST_WORD_MASK(nr);
+		if (free)
+			return round_down(nr, BITS_PER_LONG) + __ffs(free);
 	}
-	return nr;
+	return 0;
+}
+
+/* Keep a salt for its process. @user: from at_charge_salts(); takes over the reference. */
+static void at_salt_keep(struct at_salt *salt, struct at_user_salts *user)
+{
+	hash_add(at_salts_kept, &salt->kept, (unsigned long)salt->mm);
+	salt->user = user;
+	if (!user)
+		return;
+	list_add_tail(&salt->of_user, &user->list);
+	user->nr++;
+	at_nr_kept++;
+}
+
+/* Undo at_salt_keep(). @salt->user keeps its reference. */
+static void at_salt_unkeep(struct at_salt *salt)
+{
+	hash_del(&salt->kept);
+	if (!salt->user)
+		return;
+	list_del(&salt->of_user);
+	salt->user->nr--;
+	at_nr_kept--;
 }
 
 /* Take a kept salt away from its process, and let it rest. */
@@ -75,7 +116,8 @@ static void at_salt_end(struct at_salt *salt, struct hlist_head *ended)
 	__set_bit(salt->nr, at_salts_rest[at_turns % 2]);
 	at_nr_rest++;
 	__xa_erase(&at_salts, salt->nr);
-	hash_del(&salt->kept);
+	__clear_bit(salt->nr, at_salts_used);
+	at_salt_unkeep(salt);
 	hlist_add_head(&salt->kept, ended);
 }
 
@@ -97,21 +139,38 @@ static void at_salts_look(const struct mm_struct *mm, struct hlist_head *ended)
 	}
 }
 
+/* End the oldest kept salt of a user who is above a limit. One call for each new salt suffices. */
+static void at_salts_limit(const struct at_user_salts *user, struct hlist_head *ended)
+{
+	if (user->nr <= at_limit(AT_LIMIT_KEPT, AT_SALTS_OF_USER) &&
+	    at_nr_kept <= AT_SALTS_OF_USERS)
+		return;
+	if (user->nr)
+		at_salt_end(list_first_entry(&user->list, struct at_salt, of_user), ended);
+}
+
 static void at_salt_free(struct at_salt *salt)
 {
+	at_user_salts_put(salt->user);
 	mmdrop(salt->mm);
 	kfree(salt);
 }
 
-/* Returns the salt @nr if the calling process has it, or NULL. */
-static struct at_salt *at_salt_share(u32 nr)
+/*
+ * Returns the salt @nr if the calling process has it, or NULL. @user: out: a reference that the
+ * caller drops after the array's lock.
+ */
+static struct at_salt *at_salt_share(u32 nr, struct at_user_salts **user)
 {
 	struct at_salt *salt = xa_load(&at_salts, nr);
 
 	if (!salt || salt->mm != current->mm)
 		return NULL;
-	if (!salt->providers++)
-		hash_del(&salt->kept);
+	if (!salt->providers++) {
+		at_salt_unkeep(salt);
+		*user = salt->user;
+		salt->user = NULL;
+	}
 	return salt;
 }
 
@@ -123,31 +182,30 @@ static int at_salt_take(struct at_salt *salt, u32 nr)
 
 	if (err)
 		return err;
+	if (at_salt_rests(nr)) {
+		__xa_erase(&at_salts, nr);
+		return -EBUSY;
+	}
 	salt->nr = nr;
-	if (!at_salt_rests(nr))
-		return 0;
-	__xa_erase(&at_salts, nr);
-	return -EBUSY;
+	__set_bit(nr, at_salts_used);
+	return 0;
 }
 
 /* Give a salt the next number that is free and does not rest. Returns -EBUSY if there is none. */
 static int at_salt_take_any(struct at_salt *salt)
 {
-	int err, wraps = 0;
+	int err = -EBUSY;
+	u32 nr;
 
-	do {
-		/* Allocate before the check for rest: this may release the array's lock. */
-		err = __xa_alloc_cyclic(&at_salts, &salt->nr, salt, XA_LIMIT(AT_ID_MIN, AT_ID_MAX),
-					&at_salt_next, GFP_KERNEL);
-		if (err < 0)
-			return err;
-		if (!at_salt_rests(salt->nr))
-			return 0;
-		__xa_erase(&at_salts, salt->nr);
-		at_salt_next = at_salt_rested(salt->nr);
-		wraps += err;
-	} while (wraps < 2);
-	return -EBUSY;
+	/* A second round is needed only if at_salt_take() has released the lock. */
+	while (err == -EBUSY) {
+		nr = at_salt_find(at_salt_next) ?: at_salt_find(AT_ID_MIN);
+		if (!nr)
+			break;
+		at_salt_next = nr + 1;
+		err = at_salt_take(salt, nr);
+	}
+	return err;
 }
 
 /**
@@ -162,6 +220,7 @@ static int at_salt_take_any(struct at_salt *salt)
 struct at_salt *at_salt_get(u32 wanted)
 {
 	struct at_salt *salt = kzalloc(sizeof(*salt), GFP_KERNEL_ACCOUNT), *shared = NULL;
+	struct at_user_salts *user = NULL;
 	int err = -EBUSY;
 
 	if (!salt)
@@ -173,11 +232,12 @@ struct at_salt *at_salt_get(u32 wanted)
 	if (wanted && wanted <= AT_ID_MAX) {
 		err = at_salt_take(salt, wanted);
 		if (err == -EBUSY)
-			shared = at_salt_share(wanted);
+			shared = at_salt_share(wanted, &user);
 	}
 	if (err == -EBUSY && !shared)
 		err = at_salt_take_any(salt);
 	xa_unlock(&at_salts);
+	at_user_salts_put(user);
 	if (!err)
 		return salt;
 	at_salt_free(salt);
@@ -186,18 +246,27 @@ struct at_salt *at_salt_get(u32 wanted)
 	return ERR_PTR(err == -EBUSY ? -ENOSPC : err);
 }
 
-/* Called when a provider no longer uses the salt. */
-void at_salt_put(struct at_salt *salt)
+/**
+ * at_salt_put - note that a provider no longer uses its salt
+ * @salt: the salt
+ * @charge: charge of the provider
+ */
+void at_salt_put(struct at_salt *salt, const struct at_charge *charge)
 {
+	struct at_user_salts *user = at_charge_salts(charge), *unused = user;
 	struct hlist_node *next;
 	HLIST_HEAD(ended);
 
 	xa_lock(&at_salts);
 	if (!--salt->providers) {
-		hash_add(at_salts_kept, &salt->kept, (unsigned long)salt->mm);
+		unused = NULL;
+		at_salt_keep(salt, user);
 		at_salts_look(salt->mm, &ended);
+		if (user)
+			at_salts_limit(user, &ended);
 	}
 	xa_unlock(&at_salts);
+	at_user_salts_put(unused);
 	hlist_for_each_entry_safe(salt, next, &ended, kept)
 		at_salt_free(salt);
 }

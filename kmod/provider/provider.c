@@ -162,7 +162,7 @@ static void at_contents_free(struct work_struct *work)
 		put_page(p->sink);
 	vfree(p->control);
 	if (p->salt)
-		at_salt_put(p->salt);
+		at_salt_put(p->salt, p->charge);
 	/* at_task_left() compares p->mm: clear it before mmdrop() frees the address for reuse. */
 	WRITE_ONCE(p->mm, NULL);
 	mmdrop(mm);

@@ -17,6 +17,7 @@
 
 #define LIMIT_SLOTS	"/sys/kernel/debug/asynctrace/limit_slots"
 #define LIMIT_SALTS	"/sys/kernel/debug/asynctrace/limit_salts"
+#define LIMIT_KEPT	"/sys/kernel/debug/asynctrace/limit_kept"
 #define LIMIT_PROVIDERS	"/sys/kernel/debug/asynctrace/limit_providers"
 
 /* Lowers the limit to @few and returns that, or returns @normal if the module has no such knob. */

@@ -103,13 +103,12 @@ static void I5_salt_of_ended_process_is_not_granted(void)
 	}
 }
 
-/* Of the salts that a process had, only the last 8 are kept for it. */
+/* Returns how many of the 20 salts that a process had are kept for it. @arg: the first salt. */
 static int propose_many_salts(void *arg)
 {
-	const int first = 0xb0000;
+	const int first = *(int *)arg;
 	int granted = 0, fd;
 
-	(void)arg;
 	for (int i = 0; i < 20; i++) {
 		fd = raw_open();
 		if (salt_of(fd, first + i) != first + i)
@@ -136,7 +135,22 @@ static int propose_many_salts(void *arg)
 
 static void process_keeps_a_few_salts(void)
 {
-	EXPECT_IS(raw_child(propose_many_salts, NULL, -1), 8);
+	EXPECT_IS(raw_child(propose_many_salts, (int[]){ 0xb0000 }, -1), 8);
+}
+
+/*
+ * A knob of the module lowers the number of salts that are kept for all processes of a user. Root
+ * has no such limit.
+ */
+static void I19_user_keeps_a_limited_number_of_salts(void)
+{
+	const int few = limit_lower(LIMIT_KEPT, 0, 4);
+
+	if (!few)
+		return;
+	EXPECT_IS(raw_child(propose_many_salts, (int[]){ 0xc0000 }, 1234), few);
+	EXPECT_IS(raw_child(propose_many_salts, (int[]){ 0xd0000 }, -1), 8);
+	limit_restore(LIMIT_KEPT);
 }
 
 /* A knob of the module lowers the number of salts that must end before a salt is given again. */
@@ -173,6 +187,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(salt_of_other_process_is_not_granted),
 	KTAP_TEST(I5_salt_of_ended_process_is_not_granted),
 	KTAP_TEST(process_keeps_a_few_salts),
+	KTAP_TEST(I19_user_keeps_a_limited_number_of_salts),
 	KTAP_TEST(salt_is_given_again_after_many),
 	KTAP_TEST(salt_beyond_20_bits_is_not_granted),
 };
