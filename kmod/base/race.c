@@ -16,6 +16,7 @@ static const char *const at_race_names[AT_RACES] = {
 	[AT_RACE_SWITCH] = "delay_switch",
 	[AT_RACE_PROBE] = "delay_probe",
 	[AT_RACE_LOCK] = "delay_lock",
+	[AT_RACE_JOIN] = "delay_join",
 	[AT_RACE_NAMES] = "delay_names",
 };
 

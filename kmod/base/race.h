@@ -20,6 +20,7 @@ enum at_race {
 	AT_RACE_SWITCH,		/* before CPUs are made to switch tasks */
 	AT_RACE_PROBE,		/* before a probe publishes its record; interrupts are off */
 	AT_RACE_LOCK,		/* while a request holds its session's request_lock */
+	AT_RACE_JOIN,		/* after a provider has joined a session by INIT or START */
 	AT_RACE_NAMES,		/* between a check for saved names and a read of the live ones */
 	AT_RACES,
 };

@@ -21,6 +21,7 @@
 
 #include "base/quiesce.h"
 #include "base/quota.h"
+#include "base/race.h"
 #include "control/monitor.h"
 #include "provider/directory.h"
 #include "provider/provider.h"
@@ -466,6 +467,7 @@ static bool at_offer_adopt_some(struct at_session *s, struct at_prepared *prep, 
 		} else if (at_offer_adopt_one(s, p, m, start) && m) {
 			at_prepared_put(prep, m);
 		}
+		at_race(AT_RACE_JOIN);
 	}
 	return enough;
 }

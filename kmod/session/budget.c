@@ -66,7 +66,8 @@ static int at_memory_take(struct at_session *s, u32 providers, u64 bytes,
 
 	bytes += at_memory_of_kernel(s);
 	if (!s->owner.privileged)
-		limit = at_charge_memory(s->charge, bytes, limit, at_memory_limit(true));
+		limit = at_charge_memory(s->charge, max(bytes, s->promised), limit,
+					 at_memory_limit(true));
 	if (bytes <= limit)
 		return 0;
 	if (bytes == at_ring_set(ring) * sets)
@@ -121,7 +122,8 @@ void at_memory_want(const struct at_session *s, const struct at_provider *p,
  *
  * Each unprivileged user has one limit for all their sessions, and all unprivileged users
  * together have another one. On success, an unprivileged owner is charged for these rings. The
- * charge replaces the session's previous charge.
+ * charge replaces the session's previous charge. It is not lowered before at_memory_joined(), so
+ * that no other session takes the memory before these providers join.
  *
  * In a privileged session, only providers of users with CAP_SYS_RESOURCE count. Otherwise a user
  * could prevent the session by registering many providers.
@@ -131,7 +133,14 @@ void at_memory_want(const struct at_session *s, const struct at_provider *p,
 int at_memory_check(struct at_session *s, const struct at_wanted *wanted,
 		    struct netlink_ext_ack *extack)
 {
-	return at_memory_take(s, wanted->sure, wanted->bytes, extack);
+	int err;
+
+	lockdep_assert_held(&at_lock);
+	s->promised = 0;
+	err = at_memory_take(s, wanted->sure, wanted->bytes, extack);
+	if (!err)
+		s->promised = wanted->bytes + at_memory_of_kernel(s);
+	return err;
 }
 
 /**
@@ -168,21 +177,30 @@ int at_memory_admit(struct at_session *s, const struct at_provider *p)
  * at_memory_settle - charge the owner of a session for no more than its members may use
  * @s: the session
  *
- * Called when members are gone, or did not join.
+ * Called when members are gone, or did not join. A session that is not initialized has no members,
+ * but at_memory_check() may have charged for it.
  */
 void at_memory_settle(struct at_session *s)
 {
 	lockdep_assert_held(&at_lock);
 	if (s->owner.privileged || s->state == ASYNCTRACE_SESSION_STATE_READY)
 		return;
-	/* A session that is being initialized is charged for members that are about to join. */
-	if (!s->initializing)
-		at_memory_take(s, s->nr_holding, s->holding, NULL);
+	at_memory_take(s, s->nr_holding, s->holding, NULL);
+}
+
+/* Called when the providers that at_memory_check() has charged for have joined, or did not. */
+void at_memory_joined(struct at_session *s)
+{
+	lockdep_assert_held(&at_lock);
+	s->promised = 0;
+	at_memory_settle(s);
 }
 
 /* Take back what at_memory_check() has charged for a session that was not initialized after all. */
 void at_memory_uncharge(struct at_session *s)
 {
+	lockdep_assert_held(&at_lock);
+	s->promised = 0;
 	if (!s->owner.privileged)
 		at_charge_memory(s->charge, 0, U64_MAX, U64_MAX);
 }

@@ -32,6 +32,7 @@ int at_memory_check(struct at_session *s, const struct at_wanted *wanted,
 int at_memory_admit(struct at_session *s, const struct at_provider *p);
 bool at_memory_shared(const struct at_session *s, const struct at_provider *p);
 void at_memory_settle(struct at_session *s);
+void at_memory_joined(struct at_session *s);
 void at_memory_uncharge(struct at_session *s);
 bool at_memory_make_room(struct at_session *s, const struct at_provider *p);
 

@@ -279,7 +279,7 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 			mutex_unlock(&s->request_lock);
 		spin_lock(&at_lock);
 		s->sure_first = false;
-		at_memory_settle(s);
+		at_memory_joined(s);
 		spin_unlock(&at_lock);
 	}
 	at_prepared_free(&prep);

@@ -130,7 +130,10 @@ struct at_reader {
  * @unread: a consumer has closed the session, and at_ended_fn() has to look at @gone;
  *	under at_lock
  * @ended_work: removes members; holds a reference to the session
- * @initializing: a request is allocating what initialization needs, without a lock
+ * @initializing: a request is allocating what initialization needs, without a lock. @state is
+ *	still ready
+ * @promised: bytes of ring memory for which an unprivileged owner stays charged until the
+ *	providers have joined that initialization has found; 0: none
  * @sure_first: initialization is still taking the providers that need no share of a user; the
  *	others must wait. Set only in privileged sessions
  * @stopping: providers are being stopped or removed one by one: no other provider may
@@ -206,6 +209,7 @@ struct at_session {
 	bool unread;
 	struct delayed_work ended_work;
 	bool initializing;
+	u64 promised;
 	bool sure_first;
 	bool stopping;
 	bool beginning;

@@ -2,7 +2,7 @@
 /*
  * No user waits long for another user. Descriptors and sockets can be closed while a request holds
  * the session's lock. A provider can register and end while the pages of another provider
- * are unmapped (zapped).
+ * are unmapped (zapped). A session that is being initialized keeps the memory for its providers.
  *
  * Needs a module with the knobs of the race tests.
  */
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "ktap.h"
 #include "raw.h"
 
@@ -226,11 +227,67 @@ static void slow_zap_delays_no_other_provider(void)
 	raw_nl_close(&nl);
 }
 
+/* --- memory of a session that is being initialized --------------------------------- */
+
+/* Delay of an initialization after each provider has joined, microseconds */
+#define JOIN_KNOB	"/sys/kernel/debug/asynctrace/delay_join"
+#define JOIN_US		"1000000"
+/* A session of one provider is within the limit of a user for this number of sessions, or more. */
+#define JOIN_LEAST	2
+#define JOIN_MOST	3
+
+static struct raw_nl beside;
+
+/*
+ * Initializes a session whose providers take nearly all memory of the user. While they join one by
+ * one, another session of the user asks for the memory of one provider.
+ */
+static int init_two_sessions(void *arg)
+{
+	uint64_t limit, cpus, ring = ASYNCTRACE_RING_MIN, sets;
+	struct raw_provider p[JOIN_MOST], other;
+	pthread_t thread;
+	int id, second;
+
+	(void)arg;
+	SO(!raw_nl_open(&nl) && !raw_nl_open(&beside) && !raw_memory_limit(&nl, &limit, &cpus));
+	while (2 * ring * (cpus + 1) * JOIN_LEAST <= limit)
+		ring *= 2;
+	sets = limit / (ring * (cpus + 1));
+	SO(sets >= JOIN_LEAST && sets <= JOIN_MOST);
+	for (uint64_t i = 0; i < sets; i++)
+		SO(!raw_provider(&p[i], "joins", ring));
+	SO(!raw_provider(&other, "other", ring));
+	id = raw_session(&nl, "first", ASYNCTRACE_MODE_ONESHOT, 0, ring, "joins");
+	second = raw_session(&beside, "second", ASYNCTRACE_MODE_ONESHOT, 0, ring, "other");
+	SO(id > 0 && second > 0);
+	answered = 0;
+	SO(!pthread_create(&thread, NULL, init_session, &id));
+	do {
+		usleep(1000);
+		SO(!raw_session_do(&beside, ASYNCTRACE_CMD_SESSION_GET, id) && !answered);
+	} while (!raw_nl_u32(&beside, ASYNCTRACE_A_SESSION_PROVIDERS));
+	SO(raw_session_do(&beside, ASYNCTRACE_CMD_SESSION_INIT, second) == -ENOSPC);
+	SO(!answered && !pthread_join(thread, NULL));
+	SO(!raw_session_do(&beside, ASYNCTRACE_CMD_SESSION_GET, id));
+	SO(raw_nl_u32(&beside, ASYNCTRACE_A_SESSION_PROVIDERS) == sets);
+	SO(!raw_nl_u32(&beside, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS));
+	return 0;
+}
+
+static void memory_of_init_is_kept_for_its_providers(void)
+{
+	NEED(!raw_put(JOIN_KNOB, JOIN_US));
+	EXPECT_IS(raw_child(init_two_sessions, NULL, 1234), 0);
+	NEED(!raw_put(JOIN_KNOB, "0"));
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(slow_zap_delays_no_other_provider),
 	KTAP_TEST(foreign_socket_is_closed_at_once),
 	KTAP_TEST(closing_does_not_wait_for_requests),
 	KTAP_TEST(closed_consumer_can_be_replaced_at_once),
+	KTAP_TEST(memory_of_init_is_kept_for_its_providers),
 };
 
 KTAP_MAIN(tests)
