@@ -486,9 +486,14 @@ static void at_session_leave(struct at_session *s)
 	}
 }
 
-/* Terminate a session that is in the list. */
-static void at_session_end(struct at_session *s)
+/*
+ * Terminate a session that is in the list. Returns the owner's socket, for at_session_drop_sk()
+ * without at_lock, or NULL.
+ */
+static struct sock *at_session_end(struct at_session *s)
 {
+	struct sock *sk = s->sk;
+
 	lockdep_assert_held(&s->request_lock);
 	if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
 		at_session_shut(s);
@@ -497,10 +502,8 @@ static void at_session_end(struct at_session *s)
 	if (s->ks)
 		at_ksched_unlist(s->ks);
 	at_session_unlist(s);
-	if (s->sk) {
-		at_netlink_disown(s->sk, s->portid);
-		sock_put(s->sk);
-	}
+	if (sk)
+		at_netlink_disown(sk, s->portid);
 	s->sk = NULL;
 	/* Pairs with the load-acquire in at_ring_final(). */
 	smp_store_release(&s->state, ASYNCTRACE_SESSION_STATE_TERMINATED);
@@ -510,6 +513,19 @@ static void at_session_end(struct at_session *s)
 	if (cancel_delayed_work(&s->poll))
 		at_session_put(s);
 	at_session_put(s);
+	return sk;
+}
+
+/*
+ * Drop the reference to the owner's socket; @sk may be NULL. The last reference frees the messages
+ * that the socket has not received. Before Linux 6.13 it also ends the socket's dump, which takes
+ * mutexes.
+ */
+static void at_session_drop_sk(struct sock *sk)
+{
+	might_sleep();
+	if (sk)
+		sock_put(sk);
 }
 
 /**
@@ -524,39 +540,47 @@ static void at_session_end(struct at_session *s)
 int at_session_terminate(struct at_session *s, struct netlink_ext_ack *extack)
 {
 	int err = at_session_lock(s, extack);
+	struct sock *sk;
 
 	if (err)
 		return err;
 	spin_lock(&at_lock);
-	at_session_end(s);
+	sk = at_session_end(s);
 	spin_unlock(&at_lock);
 	mutex_unlock(&s->request_lock);
+	at_session_drop_sk(sk);
 	return 0;
 }
 
 /* Terminate a session unless it has been terminated, and drop the caller's reference. */
 void at_session_terminate_anyway(struct at_session *s)
 {
+	struct sock *sk = NULL;
+
 	mutex_lock(&s->request_lock);
 	spin_lock(&at_lock);
 	if (s->state != ASYNCTRACE_SESSION_STATE_TERMINATED)
-		at_session_end(s);
+		sk = at_session_end(s);
 	spin_unlock(&at_lock);
 	mutex_unlock(&s->request_lock);
+	at_session_drop_sk(sk);
 	at_session_put(s);
 }
 
 static bool at_session_try_cleanup(struct at_session *s)
 {
+	struct sock *sk = NULL;
+
 	if (!mutex_trylock(&s->request_lock))
 		return false;
 	spin_lock(&at_lock);
 	if (s->closed)
 		at_session_unconsumed(s);
 	if (s->sk && sock_flag(s->sk, SOCK_DEAD))
-		at_session_end(s);
+		sk = at_session_end(s);
 	spin_unlock(&at_lock);
 	mutex_unlock(&s->request_lock);
+	at_session_drop_sk(sk);
 	return true;
 }
 
