@@ -246,9 +246,11 @@ void at_rings_sync_pages(struct at_rings *r)
 		 */
 		struct page **of = at_rings_pages(r, i);
 
-		for (j = 0; of && j < pages; j++)
+		for (j = 0; of && j < pages; j++) {
 			if (of[j])
 				at_sync_page(of[j]);
+			cond_resched();
+		}
 	}
 }
 

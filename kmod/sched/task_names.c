@@ -114,6 +114,7 @@ static void at_names_prune(struct at_task_names *names)
 		} else {
 			list_move_tail(&kept->node, &names->list);
 		}
+		cond_resched();
 	}
 	names->full = !pruned;
 	names->again = jiffies + AT_NAMES_PAUSE;
@@ -301,8 +302,10 @@ void at_task_names_free(struct at_task_names *names)
 
 	if (!names)
 		return;
-	list_for_each_entry_safe(kept, next, &names->list, node)
+	list_for_each_entry_safe(kept, next, &names->list, node) {
 		kfree(kept);
+		cond_resched();
+	}
 	xa_destroy(&names->by_tid);
 	xa_destroy(&names->by_serial);
 	kfree(names);

@@ -123,8 +123,10 @@ static void at_session_free(struct work_struct *work)
 	struct at_session *s = container_of(work, struct at_session, free_work);
 	struct at_member *m, *next;
 
-	list_for_each_entry_safe(m, next, &s->members, node)
+	list_for_each_entry_safe(m, next, &s->members, node) {
 		at_member_free(m);
+		cond_resched();
+	}
 	at_ksched_free(s->ks);
 	at_task_names_free(s->names);
 	at_session_destroy(s);
@@ -259,6 +261,7 @@ static u32 at_session_fill(struct at_session *s, bool *any)
 			most = max_t(u64, most, min_t(u64, linear - taken, words) * 100 / words);
 		}
 		at_rings_put(r);
+		cond_resched();
 	}
 	return most;
 }
