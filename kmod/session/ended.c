@@ -63,7 +63,7 @@ void at_member_ledger(struct at_member *m, struct at_rings *r, u32 i,
 	st->delivered = now.delivered;
 	st->overwritten = now.overwritten;
 	st->cleared = now.cleared;
-	st->dropped = at_rings_dropped(r, i) + late;
+	st->dropped = at_count_add(at_rings_dropped(r, i), late);
 }
 
 static u64 at_stats_unread(const struct at_ring_stats *st)
@@ -89,6 +89,16 @@ static bool at_member_empty(struct at_member *m)
 	return true;
 }
 
+/* Add the counts that providers claim. */
+static void at_ended_add(struct at_ended *sum, u64 committed, u64 overwritten, u64 cleared,
+			 u64 dropped)
+{
+	sum->committed = at_count_add(sum->committed, committed);
+	sum->overwritten = at_count_add(sum->overwritten, overwritten);
+	sum->cleared = at_count_add(sum->cleared, cleared);
+	sum->dropped = at_count_add(sum->dropped, dropped);
+}
+
 /* Add up the ledgers of a member's rings. Count unread records as overwritten. */
 static void at_member_sum(struct at_member *m, struct at_ended *sum)
 {
@@ -98,11 +108,9 @@ static void at_member_sum(struct at_member *m, struct at_ended *sum)
 
 	for (i = 0; r && i < r->nr; i++) {
 		at_member_ledger(m, r, i, &r->ring[i].reading.cursor, &st);
-		sum->committed += st.committed;
 		sum->delivered += st.delivered;
-		sum->overwritten += st.overwritten + at_stats_unread(&st);
-		sum->cleared += st.cleared;
-		sum->dropped += st.dropped;
+		at_ended_add(sum, st.committed, st.overwritten + at_stats_unread(&st),
+			     st.cleared, st.dropped);
 	}
 }
 
@@ -141,11 +149,8 @@ static struct at_rings *at_member_finish(struct at_member *m)
 	at_user_remove(m);
 	list_move_tail(&m->ended_node, &s->finished);
 	s->ended.providers++;
-	s->ended.committed += sum.committed;
 	s->ended.delivered += sum.delivered;
-	s->ended.overwritten += sum.overwritten;
-	s->ended.cleared += sum.cleared;
-	s->ended.dropped += sum.dropped;
+	at_ended_add(&s->ended, sum.committed, sum.overwritten, sum.cleared, sum.dropped);
 	s->ended.sched_dropped += sum.sched_dropped;
 	s->ended.names_dropped += sum.names_dropped;
 	spin_unlock(&s->members_lock);

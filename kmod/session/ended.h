@@ -17,6 +17,7 @@
 #ifndef AT_ENDED_H
 #define AT_ENDED_H
 
+#include <linux/limits.h>
 #include <linux/types.h>
 
 struct at_cursor;
@@ -48,6 +49,12 @@ struct at_ended {
 	u64 sched_dropped;
 	u64 names_dropped;
 };
+
+/* Add counts. The sum does not wrap, because a provider that claims a huge count may lie. */
+static inline u64 at_count_add(u64 a, u64 b)
+{
+	return a + b < a ? U64_MAX : a + b;
+}
 
 void at_ended_init(struct at_session *s);
 void at_ended_soon(struct at_session *s);

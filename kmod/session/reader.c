@@ -449,7 +449,8 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at
 	pos = at_rings_position(r, i);
 	dropped = at_rings_dropped(r, i);
 	if (final && !at_restarted(s))
-		dropped += at_rings_late(r, i, &ring->reading.cursor, pos);
+		dropped = at_count_add(dropped,
+				       at_rings_late(r, i, &ring->reading.cursor, pos));
 	if (s->snapshot) {
 		at_give_up(s, &ring->reading.cursor, &ring->clear, &src, ring->reading.snap);
 		final = true;

@@ -281,6 +281,35 @@ static int pass_in_a_circle(void *arg)
 	return ktap_failed();
 }
 
+/* Writes a record and claims that others were dropped. */
+static void claim_dropped(uint64_t dropped)
+{
+	struct raw_provider p;
+
+	NEED(!raw_provider(&p, NAME, STRIDE));
+	NEED(p.control->gate);
+	raw_write(&p, 0, 1);
+	raw_header(&p, 0)->dropped = dropped;
+	raw_provider_end(&p);
+}
+
+static void I1_sum_of_dropped_records_does_not_wrap(void)
+{
+	int id = begin(ASYNCTRACE_MODE_STREAMING), fd = consume(id, 0);
+	struct told t = {};
+
+	claim_dropped(10);
+	claim_dropped(UINT64_MAX - 5);
+	for (int i = 0; i < 1000 && t.gone < 2; i++) {
+		usleep(10000);
+		read_all(fd, &t);
+	}
+	wait_ended(id, 2);
+	EXPECT(ended_of(id).dropped == UINT64_MAX);
+	close(fd);
+	raw_nl_close(&nl);
+}
+
 static void overwritten_providers_are_added_up(void)
 {
 	EXPECT_IS(raw_child(pass_in_a_circle, NULL, NOBODY), 0);
@@ -551,6 +580,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(ended_providers_with_scheduling_are_added_up),
 	KTAP_TEST(silent_providers_are_not_kept),
 	KTAP_TEST(unread_records_stay_to_be_read),
+	KTAP_TEST(I1_sum_of_dropped_records_does_not_wrap),
 	KTAP_TEST(overwritten_providers_are_added_up),
 	KTAP_TEST(unread_providers_leave_room_on_the_account),
 	KTAP_TEST(I1_many_ended_providers_cost_only_their_user),
