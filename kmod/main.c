@@ -14,6 +14,11 @@
 #include "sched/sched.h"
 #include "session/session.h"
 
+/* Kconfig excludes this, but a build outside of a kernel tree does not read Kconfig. */
+#ifdef CONFIG_CPU_BIG_ENDIAN
+#error "asynctrace supports only little-endian kernels"
+#endif
+
 static int __init at_init(void)
 {
 	int err;

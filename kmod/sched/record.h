@@ -181,11 +181,10 @@ static __always_inline bool at_foreign_koid(struct at_ksched *ks, struct at_kcpu
  */
 static __always_inline void at_put_arg32(u64 *to, const u32 type, const u32 name, u32 value)
 {
-	const int low = IS_ENABLED(CONFIG_CPU_BIG_ENDIAN);
 	u32 *half = (u32 *)to;
 
-	half[low] = ASYNCTRACE_FXT_ARG(type, 1, name, 0);
-	half[!low] = value;
+	half[0] = ASYNCTRACE_FXT_ARG(type, 1, name, 0);
+	half[1] = value;
 }
 
 /* Addition to a record's first word for @args more arguments, which have @words words */
