@@ -53,7 +53,7 @@ struct at_kring {
 	struct at_tight tight;
 	const struct at_sharing *sharing;
 	struct at_spares *spares;
-	struct at_account others;
+	struct at_share_account others;
 	u64 dropped;
 	u64 limit;
 	struct at_geometry geometry;

@@ -131,7 +131,7 @@ static void at_share_look(struct at_kring *r)
 	r->end = r->brim;
 }
 
-static struct at_account *at_share_account(struct at_kring *r, const struct at_sharer *sharer)
+static struct at_share_account *at_share_account(struct at_kring *r, const struct at_sharer *sharer)
 {
 	return sharer ? &this_cpu_ptr(sharer->share)->of[r->kind] : &r->others;
 }
@@ -145,7 +145,7 @@ static bool at_share_late(const struct at_kring *r, const struct at_sharer *shar
 static bool at_share_pay(struct at_kring *r, const struct at_sharer *sharer, u32 words)
 {
 	const struct at_tight *t = &r->tight;
-	struct at_account *a;
+	struct at_share_account *a;
 
 	a = at_share_account(r, at_share_late(r, sharer) ? NULL : sharer);
 	if (a->period != t->period) {
@@ -171,7 +171,7 @@ static bool at_share_pays(struct at_kring *r, const struct at_bill *bill)
 static void at_share_drop(struct at_kring *r, const struct at_bill *bill)
 {
 	const struct at_sharer *whose = NULL;
-	struct at_account *a;
+	struct at_share_account *a;
 	u32 i;
 
 	for (i = 0; i < bill->nr && !whose; i++)

@@ -41,19 +41,19 @@ struct at_sharing {
 };
 
 /**
- * struct at_account - a sharer's use of a ring
+ * struct at_share_account - a sharer's use of a ring
  * @period: the ring's tight period to which @words belongs
  * @words: words of quota used in that period
  * @dropped: records that were dropped
  */
-struct at_account {
+struct at_share_account {
 	u32 period;
 	u32 words;
 	u64 dropped;
 };
 
 struct at_share {
-	struct at_account of[AT_KRINGS];
+	struct at_share_account of[AT_KRINGS];
 };
 
 /**
