@@ -226,7 +226,7 @@ struct at_ring_walk {
 	u32 ring;
 };
 
-u32 at_session_folds(struct at_session *s);
+u32 at_session_nr_ended(struct at_session *s);
 int at_session_rings(struct at_session *s, struct at_ring_walk *at,
 		     int (*fn)(const struct at_ring_stats *st, void *arg), void *arg);
 

@@ -187,8 +187,11 @@ static void at_ended_stats(struct at_session *s, struct at_ring_walk *at,
 	at->ring = ended.providers && fn(&st, arg) ? 0 : U32_MAX;
 }
 
-/* Number of members whose rings have been added to the sums over ended providers. */
-u32 at_session_folds(struct at_session *s)
+/*
+ * Returns the number of ended providers whose counts are in the session's sums, modulo 2^32. It
+ * changes whenever counts move from a provider's own rings to the sums.
+ */
+u32 at_session_nr_ended(struct at_session *s)
 {
 	return at_ended_read(s).providers;
 }
@@ -202,7 +205,7 @@ u32 at_session_folds(struct at_session *s)
  *
  * The order is: the kernel's rings, two for each CPU; each provider's rings; the sums over
  * ended providers. If a provider ends during the walk, its rings may be reported twice: on
- * their own and in the sums. at_session_folds() changes then.
+ * their own and in the sums. at_session_nr_ended() changes then.
  *
  * Return: 0, or -EINTR if the caller was killed.
  */

@@ -489,7 +489,7 @@ struct at_ring_dump {
  */
 static u32 at_ring_dump_seq(struct at_session *s)
 {
-	return at_session_folds(s) | 1U << 31;
+	return at_session_nr_ended(s) | 1U << 31;
 }
 
 static int at_put_ring(const struct at_ring_stats *st, void *arg)
