@@ -39,8 +39,9 @@ enum asynctrace_sched {
  * enum asynctrace_session_state - State of a session.
  * @ASYNCTRACE_SESSION_STATE_READY: Created. No buffers are allocated, and no
  *   provider is bound.
- * @ASYNCTRACE_SESSION_STATE_INITIALIZED: Each matching provider gets its
- *   buffers, also a later one.
+ * @ASYNCTRACE_SESSION_STATE_INITIALIZED: Matching providers that no other
+ *   session has are in the session, up to the memory limit. Those that
+ *   register later join, too.
  * @ASYNCTRACE_SESSION_STATE_STARTED: Records are taken.
  * @ASYNCTRACE_SESSION_STATE_STOPPED: No records are taken; earlier ones can be
  *   read. The session can be started again.
