@@ -370,6 +370,12 @@ static struct at_provider *at_provider_make(const struct at_provider_args *args,
 
 	if (!p)
 		return ERR_PTR(-ENOMEM);
+	/* Pages may be larger than the smallest stride that the policy allows. */
+	if (args->ring_stride < PAGE_SIZE) {
+		NL_SET_ERR_MSG(extack, "the stride is less than a page: use a larger stride");
+		err = -EINVAL;
+		goto err;
+	}
 	if (!at_layout_init(&p->layout, nr_cpu_ids, args->ring_stride)) {
 		NL_SET_ERR_MSG(extack, "the rings of all CPUs are too large: use a smaller stride");
 		err = -E2BIG;
@@ -459,8 +465,9 @@ static int at_provider_publish(struct at_provider *p, u64 cookie,
  * @extack: for the reason of a failure
  *
  * Return: 0; -ENOENT if no descriptor has the cookie, -EPERM if another process requested
- * it, -EBUSY if the descriptor is in use, -EDQUOT beyond the quota of one user, -E2BIG if
- * the rings do not fit a mapping, -ENOSPC if the machine has too many providers, -ENOMEM.
+ * it, -EBUSY if the descriptor is in use, -EINVAL if the ring stride is less than a page, -E2BIG
+ * if the rings do not fit a mapping, -EDQUOT beyond the quota of one user, -ENOSPC if the machine
+ * has too many providers or all salts are taken, -ENOMEM.
  */
 int at_provider_register(u64 cookie, const struct at_provider_args *args,
 			 u32 *id, bool *started, struct netlink_ext_ack *extack)
