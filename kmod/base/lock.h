@@ -14,7 +14,7 @@
  *     at_lock              Registers of providers and subscribers, changes of the register of
  *                          sessions, and which provider is in which session. A spinlock,
  *                          because a mutex holder without CPU quota left would delay all
- *                          other users.
+ *                          other users: see below.
  *       at_range.rings_lock  rings of a range of a provider's mapping
  *       at_session.members_lock  the list of members, the bytes their rings may take, and the
  *                                sums over each user's and over ended members
@@ -38,13 +38,19 @@
  * its user's memory cgroup delays a module that registers a netlink family, and requests that
  * begin while this module waits.
  *
- * A user must not choose for how long at_lock is held. So no memory is charged, no names are
- * compared with the patterns of several sessions or providers, no threads or processes are
- * visited, and no readers of a descriptor are woken under it. A loop over members or providers
- * releases it by at_pause() or at_turn(). A look-up of a session by id does not take it, and a
- * walk over the providers of a session takes it for one step only. The longest sections send a
- * notification to all subscribers that may see it, at most 64 of a user, or give one provider its
- * patterns, at most 200.
+ * A user must not choose for how long at_lock is held. So memory is allocated and charged under it
+ * only with GFP_NOWAIT, and no names are compared with the patterns of several sessions or
+ * providers, no threads or processes are visited, and no readers of a device's descriptor are woken
+ * under it. A loop over members or providers releases it by at_pause() or at_turn(). A look-up of a
+ * session by id does not take it, and a walk over the providers of a session takes it for one step
+ * only. The longest sections send a notification to all subscribers that may see it, at most 64 of
+ * a user, give one provider its patterns, at most 200, or copy a provider's names, at most 256 KiB.
+ *
+ * The holder of a spinlock is not preempted, so that a CPU quota does not throttle it. With
+ * PREEMPT_RT, at_lock sleeps and its holder can be preempted. Before Linux 6.18, a task of the fair
+ * class without CPU quota left is then throttled in the kernel. Other users wait until the task's
+ * next period, unless a waiter with real-time priority boosts the task. Since Linux 6.18, tasks are
+ * throttled only when they return to user space.
  */
 #ifndef AT_LOCK_H
 #define AT_LOCK_H

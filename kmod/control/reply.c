@@ -28,10 +28,11 @@
  * @caller: out: the caller
  * @extack: for the error message
  *
- * A program with more rights than its user can be made to write to a socket that it did not
- * open (an inherited standard output, a passed descriptor). So a capability counts only if
- * the socket's opener and the sender both have it. Without CAP_SYS_ADMIN, both must be the
- * same user.
+ * A user can make a program with more rights, such as a setuid program, call write(2) on a socket
+ * that this user has opened: as the program's standard output, for example. write(2) gives no
+ * destination address. So if a request has none, a capability counts only if the socket's opener
+ * and the sender both have it. If the request has one, only the sender's capabilities count: see
+ * __netlink_ns_capable(). If CAP_SYS_ADMIN does not count, both must be the same user.
  *
  * Return: 0 or -EPERM.
  */

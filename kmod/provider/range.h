@@ -44,7 +44,8 @@ struct at_rings;
  * @dirty: the sink may be mapped in the range
  * @ended: rings of the last session, to which writers may still hold addresses; under
  *	at_lock
- * @zapped: @ended has been unmapped; used by the worker only
+ * @zapped: @ended has been unmapped. at_range_end() clears it under at_lock before it queues
+ *	@work; otherwise only @work accesses it
  * @cleaning: a worker is cleaning the range; under at_lock
  * @work: unmaps @ended, and cleans the range
  * @quiesce: waits until the CPUs have switched tasks, step c

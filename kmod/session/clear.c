@@ -98,9 +98,9 @@ bool at_clear_take(struct at_session *s, struct at_cursor *c, const struct at_cl
 }
 
 /*
- * Set the limit of writers in a ring that does not wrap. All words that the limit
- * releases have been read or cleared. A reader that still copies cleared words learns
- * this from at_clear_take().
+ * Set the limit of writers in a ring that is not circular. Writers may reuse words that have been
+ * read or cleared. A reader that is copying words while a start clears them learns this from
+ * at_clear_take().
  */
 static void at_limit_uring(const struct at_range *range, const struct at_rings *r,
 			   struct at_uring *ring)

@@ -213,7 +213,7 @@ void at_member_start(struct at_member *m, u32 generation)
 	c->sub_mask = g->sub_words - 1;
 	c->ring_mask = at_ring_words(g) - 1;
 	at_control_set_clock(c, m->session->clock);
-	/* Set for each run: the counter may have become untrusted since the last one. */
+	/* The provider's last session may have had another clock. */
 	c->clock_offset = c->clock == ASYNCTRACE_CLOCK_BOOTTIME ? m->provider->clock_offset : 0;
 	c->limits = at_layout_limits(l, i);
 	c->headers = (at_layout_headers(l, i) - l->control_pages) * PAGE_SIZE;
