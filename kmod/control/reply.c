@@ -102,7 +102,7 @@ static int at_put_membership(struct sk_buff *skb, const struct at_member *m,
 	if (m && m->late)
 		flags |= ASYNCTRACE_PROVIDER_F_LATE;
 	for (i = 0; m && m->rings && i < m->rings->nr; i++)
-		rings += m->rings->ring[i].touched;
+		rings += !!atomic_read(&m->rings->ring[i].nr_pages);
 	if (m && at_session_visible(m->session, caller)) {
 		if (nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_SESSION, m->session->id))
 			return -EMSGSIZE;
