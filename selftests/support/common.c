@@ -144,10 +144,3 @@ void write_to(const char *path, const char *text)
 
 	must(f && fputs(text, f) >= 0 && !fclose(f));
 }
-
-unsigned int amount(const char *name, unsigned int otherwise)
-{
-	const char *s = getenv(name);
-
-	return s ? strtoul(s, NULL, 0) : otherwise;
-}

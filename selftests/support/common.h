@@ -53,7 +53,5 @@ void reap(pid_t pid);
 bool is_stopped(void *pid);
 /* Writes @text to the file @path, for example of sysfs. */
 void write_to(const char *path, const char *text);
-/* Returns the number in the environment variable @name, or @otherwise. */
-unsigned int amount(const char *name, unsigned int otherwise);
 
 #endif /* COMMON_H */

@@ -86,6 +86,13 @@ void ktap_expect_is(const char *file, int line, const char *what, long long is, 
 		ktap_fail("%s:%d: %s is %lld, not %lld", file, line, what, is, want);
 }
 
+unsigned int amount(const char *name, unsigned int otherwise)
+{
+	const char *s = getenv(name);
+
+	return s ? strtoul(s, NULL, 0) : otherwise;
+}
+
 void ktap_end(void)
 {
 	ktap.done++;

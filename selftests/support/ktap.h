@@ -48,6 +48,9 @@ void ktap_bail(const char *why, ...) KTAP_PRINTF(1, 2) __attribute__((noreturn))
 	ktap_expect_is(__FILE__, __LINE__, #what, (what), (want))
 void ktap_expect_is(const char *file, int line, const char *what, long long is, long long want);
 
+/* Returns the number in the environment variable @name, or @otherwise. */
+unsigned int amount(const char *name, unsigned int otherwise);
+
 /* --- a table of tests ---------------------------------------------------------- */
 
 struct ktap_test {

@@ -10,7 +10,7 @@
 #include "raw.h"
 
 #define STRIDE	(64 * 1024)
-#define SPAWNED	200
+#define SPAWNED_MAX	200
 
 static struct raw_provider p;
 
@@ -33,11 +33,13 @@ static int execute(void *arg)
 static void cells_of_executed_children_come_back(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
-	pid_t pids[SPAWNED];
+	const unsigned int spawned = amount("CHILDREN", SPAWNED_MAX);
+	pid_t pids[SPAWNED_MAX];
 	uint32_t most = 0;
 
+	NEED(spawned <= SPAWNED_MAX);
 	NEED(!raw_provider(&p, "cells", STRIDE));
-	for (int i = 0; i < SPAWNED; i++) {
+	for (unsigned int i = 0; i < spawned; i++) {
 		volatile uint32_t cell = 0;
 
 		pids[i] = clone(execute, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
@@ -52,7 +54,7 @@ static void cells_of_executed_children_come_back(void)
 	 * since it last did so.
 	 */
 	EXPECT(most <= 128);
-	for (int i = 0; i < SPAWNED; i++) {
+	for (unsigned int i = 0; i < spawned; i++) {
 		kill(pids[i], SIGKILL);
 		NEED(waitpid(pids[i], NULL, 0) == pids[i]);
 	}

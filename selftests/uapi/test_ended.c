@@ -549,8 +549,7 @@ static void come_and_be_read(int fd, unsigned int n)
 /* The environment variable ENDED_PROVIDERS is the number of providers; 2,000 by default. */
 static void many_ended_providers_hold_no_memory(void)
 {
-	const char *many = getenv("ENDED_PROVIDERS");
-	unsigned int count = many ? atoi(many) : 2000;
+	const unsigned int count = amount("ENDED_PROVIDERS", 2000);
 	long long before, now;
 	int id, fd;
 

@@ -91,8 +91,7 @@ static void end_with_provider(struct raw_provider *p)
 static void thread_made_while_stopped_is_forgotten(void)
 {
 	struct raw_provider p;
-	const char *fewer = getenv("THREADS_MANY");
-	const int many = fewer ? atoi(fewer) : MANY;
+	const int many = amount("THREADS_MANY", MANY);
 	int id = begin_with_provider(&p);
 	long long before;
 

@@ -129,15 +129,13 @@ static int as_one_of_two(void *arg)
 
 static void sessions_take_matching_providers(void)
 {
-	const char *given = getenv("PRIVATE_SEED"), *n = getenv("PATTERN_ROUNDS");
 	int ends[4], status;
 	pid_t child;
 	char byte;
 
-	seed = given ? strtoul(given, NULL, 0) : (unsigned long)time(NULL);
+	seed = amount("PRIVATE_SEED", time(NULL));
 	printf("# PRIVATE_SEED=%u\n", seed);
-	if (n)
-		rounds = atoi(n);
+	rounds = amount("PATTERN_ROUNDS", rounds);
 	NEED(!pipe(ends) && !pipe(ends + 2));
 	child = fork();
 	if (!child) {

@@ -633,9 +633,7 @@ static void in_the_midst_of_noise(uint32_t mode, unsigned int rounds)
 
 static unsigned int rounds(void)
 {
-	const char *n = getenv("PRIVATE_ROUNDS");
-
-	return n ? strtoul(n, NULL, 0) : 300;
+	return amount("PRIVATE_ROUNDS", 300);
 }
 
 static void nothing_foreign_is_read(void)
@@ -655,9 +653,7 @@ static const struct ktap_test tests[] = {
 
 int main(int argc, char **argv)
 {
-	const char *given = getenv("PRIVATE_SEED");
-
-	seed = given ? strtoul(given, NULL, 0) : (unsigned long)time(NULL);
+	seed = amount("PRIVATE_SEED", time(NULL));
 	printf("# PRIVATE_SEED=%u\n", seed);
 	srand(seed);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,

@@ -16,8 +16,6 @@
 /* Threads count as traced when this number of new records has arrived. */
 #define ENOUGH	20
 #define WAIT_MS	240000
-/* Number of times that one of two sessions ends */
-#define ROUNDS	100
 
 static struct raw_nl nl;
 static struct raw_provider first, second;
@@ -117,7 +115,9 @@ static void threads_of_another_session_count_as_missed(void)
  */
 static void threads_go_to_the_other_session_when_one_ends(void)
 {
-	for (int i = 0; i < ROUNDS; i++) {
+	const unsigned int rounds = amount("SIBLINGS_ROUNDS", 100);
+
+	for (unsigned int i = 0; i < rounds; i++) {
 		bool all_well;
 		int one, other;
 

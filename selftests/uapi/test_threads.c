@@ -88,8 +88,7 @@ static uint64_t missed(int session)
 static void each_thread_of_a_crowd_is_traced(void)
 {
 	static pthread_t threads[CROWD];
-	const char *fewer = getenv("THREADS_MANY");
-	const int crowd = fewer ? atoi(fewer) : CROWD;
+	const int crowd = amount("THREADS_MANY", CROWD);
 	struct raw_ledger before, after;
 	int id;
 

@@ -15,11 +15,11 @@
 #define STRIDE	ASYNCTRACE_RING_MIN
 /* Providers of the session that is started, so that the start takes some time */
 #define CROWD	64
-#define ROUNDS	400
 
 static struct raw_nl nl;
 static pthread_barrier_t both;
 static int ending, delay;
+static unsigned int rounds;
 
 /* Ends the session "ending" at a random moment of the other session's start. */
 static void *end_session(void *arg)
@@ -29,7 +29,7 @@ static void *end_session(void *arg)
 	(void)arg;
 	if (raw_nl_open(&other))
 		return "no socket";
-	for (int i = 0; i < ROUNDS; i++) {
+	for (unsigned int i = 0; i < rounds; i++) {
 		pthread_barrier_wait(&both);
 		for (volatile int spin = 0; spin < delay; spin++)
 			;
@@ -83,6 +83,7 @@ static void provider_vacated_during_a_start_is_taken(void)
 	void *why;
 
 	printf("# seed %u\n", seed);
+	rounds = amount("VACANT_ROUNDS", 400);
 	srandom(seed);
 	NEED(!raw_nl_open(&nl));
 	NEED(!raw_provider(&contested, "contested", STRIDE));
@@ -90,7 +91,7 @@ static void provider_vacated_during_a_start_is_taken(void)
 		NEED(!raw_provider(&crowd, "crowd", STRIDE));
 	NEED(!pthread_barrier_init(&both, NULL, 2));
 	NEED(!pthread_create(&thread, NULL, end_session, NULL));
-	for (int i = 0; i < ROUNDS; i++) {
+	for (unsigned int i = 0; i < rounds; i++) {
 		ending = initialized("ending", "contested");
 		start(ending);
 		next = initialized("next", NULL);
