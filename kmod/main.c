@@ -3,7 +3,6 @@
  * asynctrace: loading and unloading.
  */
 #include <linux/module.h>
-#include <linux/workqueue.h>
 
 #include "base/quiesce.h"
 #include "base/race.h"
@@ -74,9 +73,9 @@ static void __exit at_exit(void)
 	 */
 	at_quiesce_flush();
 	/* Flush twice: a zap waits for writers asynchronously and may queue one more zap. */
-	flush_workqueue(at_zap_wq);
+	at_ranges_flush();
 	at_quiesce_wait();
-	flush_workqueue(at_zap_wq);
+	at_ranges_flush();
 	at_quiesce_wait();
 	at_quiesce_flush();
 	at_sched_exit();

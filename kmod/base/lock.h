@@ -25,7 +25,8 @@
  *   at_session.read_lock   Serialises reads. User memory is accessed under it. Only the
  *                          consumer's own process waits for it.
  *     at_task_names.kept_lock  the table of thread names for the reader
- *   at_range.zap_sem       Excludes faults while a range is zapped; of one process only.
+ *   at_range.zap_sem       Excludes faults while a range is zapped; of one process only. Workers
+ *                          only try to take it.
  *     at_provider.space_lock   the address space that is zapped
  *   at_provider.slots_lock Slots and cells of a provider's threads.
  *   at_bucket.fill_lock    Rate limit of a provider's alerts.

@@ -57,7 +57,8 @@ extern struct workqueue_struct *at_wq;
 extern struct workqueue_struct *at_user_wq;
 /*
  * For removing pages from address spaces. This work must not delay at_wq, because it takes long
- * if a provider has many forked children.
+ * if a provider has many forked children. It must not wait for threads of a provider: see
+ * provider/range.h.
  */
 extern struct workqueue_struct *at_zap_wq;
 /*

@@ -84,7 +84,7 @@ static vm_fault_t at_fault_durable(struct vm_fault *vmf, struct at_provider *p, 
 
 			if (words < READ_ONCE(*limit))
 				WRITE_ONCE(*limit, words);
-			page = p->sink;
+			page = p->range[0].sink;
 			goto out;
 		}
 		first = (u64)READ_ONCE(*generation) << ASYNCTRACE_DURABLE_GEN_SHIFT;
@@ -155,8 +155,8 @@ static bool at_ring_open(const struct at_rings *rings, u32 ring)
 }
 
 /*
- * Map a ring's page, or the sink. The page is returned locked, so that a later
- * lock_page() returns only after the page has been mapped: see range.h.
+ * Map a ring's page, or the sink. The page is returned locked, so that a worker sees
+ * that it has not been mapped yet: see range.h.
  */
 static vm_fault_t at_fault_range(struct vm_fault *vmf, struct at_provider *p,
 				 const struct at_place *at)
@@ -170,7 +170,7 @@ static vm_fault_t at_fault_range(struct vm_fault *vmf, struct at_provider *p,
 
 retry:
 	if (sem)
-		down_read(&range->zap_sem);
+		at_range_enter(range);
 	rings = at_range_rings(range);
 	if (!rings || (at->area == AT_AREA_RING && !at_rings_wants(rings, at->ring, at->page)))
 		goto sink;
@@ -182,7 +182,7 @@ retry:
 		/* Do not allocate under zap_sem: the worker that ends a session waits for it. */
 		at_rings_get(rings);
 		if (sem)
-			up_read(&range->zap_sem);
+			at_range_leave(range);
 		if (new)
 			put_page(new);
 		new = at_rings_alloc_page(rings, at->ring);
@@ -202,11 +202,11 @@ retry:
 	ret = at_fault_locked(vmf, page, at_fixed(AT_FIX_LOCK_RING));
 	goto out;
 sink:
-	ret = at_fault_locked(vmf, p->sink, at_fixed(AT_FIX_LOCK_SINK));
+	ret = at_fault_locked(vmf, range->sink, at_fixed(AT_FIX_LOCK_SINK));
 	race = AT_RACE_SINK;
 out:
 	if (sem)
-		up_read(&range->zap_sem);
+		at_range_leave(range);
 	/* From here on only the page lock shows that the page is being mapped. */
 	at_race(race);
 	if (new)

@@ -158,8 +158,6 @@ static void at_contents_free(struct work_struct *work)
 	kfree(p->durable);
 	at_cells_destroy(p->cells);
 	at_strings_put(p->known);
-	if (p->sink)
-		put_page(p->sink);
 	vfree(p->control);
 	if (p->salt)
 		at_salt_put(p->salt, p->charge);
@@ -291,10 +289,9 @@ static int at_provider_alloc(struct at_provider *p, u32 salt)
 	}
 	p->control = __vmalloc(p->layout.control_pages * PAGE_SIZE,
 			       GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	p->sink = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	p->durable = kcalloc(p->layout.durable_pages, sizeof(*p->durable), GFP_KERNEL_ACCOUNT);
 	p->cells = at_cells_new();
-	return p->control && p->sink && p->durable && p->cells ? 0 : -ENOMEM;
+	return p->control && p->durable && p->cells ? 0 : -ENOMEM;
 }
 
 /*

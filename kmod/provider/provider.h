@@ -37,7 +37,7 @@ struct vm_area_struct;
 /**
  * struct at_provider - a registered provider
  * @ref: references: the descriptor, session members and queued work
- * @contents: references to what only the records need (slots, names, sink, control area):
+ * @contents: references to what only the records need (slots, names, sinks, control area):
  *	the descriptor, queued work, and members until all their records are read. Freed
  *	before the provider itself
  * @id: unique among all providers that have a reference, because sessions may still use
@@ -62,7 +62,6 @@ struct vm_area_struct;
  *	descriptor is closed
  * @space_lock: protects @space
  * @control: the control area
- * @sink: page that is mapped in place of ring pages, so that late stores hit no ring
  * @durable: pages of the durable ring, each NULL until touched
  * @range: see range.h
  * @member: membership in the session that records the provider, or NULL; written under
@@ -127,7 +126,6 @@ struct at_provider {
 	struct inode *space;
 	struct mutex space_lock;	/* @space */
 	struct asynctrace_control *control;
-	struct page *sink;
 	struct page **durable;
 	struct at_range range[AT_RANGES];
 	struct at_member *member;

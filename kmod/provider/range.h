@@ -11,15 +11,21 @@
  *
  *  a. The gate on the control page is shut; no new critical section begins.
  *  b. A worker takes the range's zap_sem for writing; every fault holds it for reading. The
- *     worker takes the rings out, and locks and unlocks each of their pages and the sink: after
- *     that no fault is between look-up and mapping. Then it zaps the addresses. From here on
- *     late stores go to the sink.
+ *     worker takes the rings out, and checks that neither one of their pages nor the sink is
+ *     locked: then no fault is between look-up and mapping. Then it zaps the addresses. From
+ *     here on late stores go to the sink.
  *  c. Each CPU that runs a thread of the provider switches tasks. Until then a thread may
  *     hold a base or a position of the old rings, or may only have seen the gate open, so the
  *     range must not be reused.
  *
  * A provider can make zapping slow by forking children that share its mapping. Therefore a
  * worker zaps, and holds no lock that another provider needs.
+ *
+ * A thread may lose its CPU for long during a fault. If the worker waited for that thread, the
+ * threads of one user could occupy all workers. So the worker waits for no lock of a fault. If a
+ * lock is not free, the worker tries again later. Meanwhile new faults in the range wait, so that
+ * the locks become free. For the same reason each range has a sink of its own: faults in the other
+ * range go on, and do not lock it.
  *
  * Lock order, outermost first: mmap_lock, zap_sem, page lock; and zap_sem, i_mmap_rwsem.
  */
@@ -28,16 +34,21 @@
 
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "base/quiesce.h"
 
 struct at_provider;
 struct at_rings;
+struct page;
 
 /**
  * struct at_range - one of a provider's ranges
  * @zap_sem: held for reading by faults, for writing by the worker that zaps
+ * @zapping: new faults must wait, because a worker zaps or will try again to do so
+ * @faults: faults that wait for @zapping to become false
+ * @sink: page that is mapped in place of ring pages, so that late stores hit no ring
  * @rings_lock: protects @rings, @live and @dirty, and the range's limits
  * @rings: rings in the range; NULL: only the sink
  * @live: faults may map pages of @rings; changed under at_lock, too
@@ -48,11 +59,15 @@ struct at_rings;
  *	@work; otherwise only @work accesses it
  * @cleaning: a worker is cleaning the range; under at_lock
  * @work: unmaps @ended, and cleans the range
+ * @delay: jiffies until @work tries again; used by the worker only
  * @quiesce: waits until the CPUs have switched tasks, step c
  * @provider: owner of the range
  */
 struct at_range {
 	struct rw_semaphore zap_sem;
+	bool zapping;
+	wait_queue_head_t faults;
+	struct page *sink;
 	spinlock_t rings_lock;		/* @rings, @live, @dirty */
 	struct at_rings *rings;
 	bool live;
@@ -60,7 +75,8 @@ struct at_range {
 	struct at_rings *ended;
 	bool zapped;
 	bool cleaning;
-	struct work_struct work;
+	struct delayed_work work;
+	unsigned long delay;
 	struct at_quiesce quiesce;
 	struct at_provider *provider;
 };
@@ -70,6 +86,9 @@ void at_range_destroy(struct at_range *range);
 bool at_range_start(struct at_range *range, struct at_rings *rings);
 void at_range_clean(struct at_range *range);
 void at_range_end(struct at_range *range);
+void at_range_enter(struct at_range *range);
+void at_range_leave(struct at_range *range);
 struct at_rings *at_range_rings(struct at_range *range);
+void at_ranges_flush(void);
 
 #endif /* AT_RANGE_H */

@@ -222,23 +222,37 @@ struct page *at_rings_install(struct at_rings *r, u32 ring, u32 page, struct pag
 	return new;
 }
 
-static void at_sync_page(struct page *page)
+/**
+ * at_page_is_settled - has every fault that looked up a page mapped it?
+ * @page: the page; the caller excludes new faults
+ *
+ * A fault holds the page's lock until it has mapped the page. The fault's thread may have no CPU
+ * quota left, so this function does not wait for the lock.
+ *
+ * Return: true if no fault is about to map the page.
+ */
+bool at_page_is_settled(struct page *page)
 {
-	lock_page(page);
+	if (!trylock_page(page))
+		return false;
 	unlock_page(page);
+	return true;
 }
 
-/*
- * Wait for faults that have looked up a page and not yet mapped it: they hold the page's
- * lock. The caller holds the range's zap_sem for writing, which excludes new faults.
+/**
+ * at_rings_are_settled - has every fault that looked up a page of some rings mapped it?
+ * @r: the rings; the caller holds the range's zap_sem for writing, which excludes new faults
+ *
+ * Return: true if no fault is about to map one of the pages.
  */
-void at_rings_sync_pages(struct at_rings *r)
+bool at_rings_are_settled(struct at_rings *r)
 {
 	u32 pages = DIV_ROUND_UP(at_ring_words(&r->geometry), AT_WORDS_PER_PAGE);
 	u32 i, j;
 
 	for (i = 0; i < r->nr_headers; i++)
-		at_sync_page(r->headers[i]);
+		if (!at_page_is_settled(r->headers[i]))
+			return false;
 	for (i = 0; i < r->nr; i++) {
 		/*
 		 * A page fault allocates the array without zap_sem. So an array may still
@@ -247,11 +261,12 @@ void at_rings_sync_pages(struct at_rings *r)
 		struct page **of = at_rings_pages(r, i);
 
 		for (j = 0; of && j < pages; j++) {
-			if (of[j])
-				at_sync_page(of[j]);
+			if (of[j] && !at_page_is_settled(of[j]))
+				return false;
 			cond_resched();
 		}
 	}
+	return true;
 }
 
 static u64 at_rings_word(const struct at_rings *r, u32 ring, u64 linear)

@@ -2,13 +2,18 @@
 /*
  * No user waits long for another user. Descriptors and sockets can be closed while a request holds
  * the session's lock. A provider can register and end while the pages of another provider
- * are unmapped (zapped). A session that is being initialized keeps the memory for its providers.
+ * are unmapped (zapped), and unmapping does not wait for threads of the provider. A session that is
+ * being initialized keeps the memory for its providers.
  *
  * Needs a module with the knobs of the race tests.
  */
+#include <ctype.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -25,6 +30,9 @@ static struct raw_nl nl;
 /* Microseconds that unmapping a provider's pages takes */
 #define ZAP_KNOB	"/sys/kernel/debug/asynctrace/delay_zap"
 #define ZAP_US		"10000000"
+/* Microseconds between the look-up and the mapping of a page without a ring */
+#define SINK_KNOB	"/sys/kernel/debug/asynctrace/delay_sink"
+#define SINK_US		"20000000"
 
 static volatile int begun, answered;
 
@@ -192,6 +200,14 @@ static void closed_consumer_can_be_replaced_at_once(void)
 
 /* --- zaps ---------------------------------------------------------------------- */
 
+/* Waits until the provider's gate is open. */
+static bool opens(const struct raw_provider *p)
+{
+	for (int i = 0; i < 6000 && p->control->gate <= ASYNCTRACE_GATE_ATTACH; i++)
+		usleep(10000);
+	return p->control->gate > ASYNCTRACE_GATE_ATTACH;
+}
+
 /*
  * A provider has two ranges for rings. While both are being unmapped, the provider is in a session,
  * but its gate is closed. So a closed gate shows that unmapping still goes on.
@@ -219,12 +235,170 @@ static void slow_zap_delays_no_other_provider(void)
 	EXPECT_IS(slow.control->gate, ASYNCTRACE_GATE_OFF);
 
 	NEED(!raw_put(ZAP_KNOB, "0"));
-	for (int i = 0; i < 6000 && slow.control->gate == ASYNCTRACE_GATE_OFF; i++)
-		usleep(10000);
-	EXPECT(slow.control->gate > ASYNCTRACE_GATE_ATTACH);
+	EXPECT(opens(&slow));
 	terminate(id);
 	raw_provider_end(&slow);
 	raw_nl_close(&nl);
+}
+
+/* Does a thread sleep in this function of the kernel? @id: of any thread, also of the kernel */
+static bool sleeps_in(const char *id, const char *function)
+{
+	char path[64], stack[4096];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/stack", id);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, stack, sizeof(stack) - 1);
+	close(fd);
+	stack[n > 0 ? n : 0] = 0;
+	return strstr(stack, function);
+}
+
+static bool anything_sleeps_in(const char *function)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	bool found = false;
+
+	NEED(proc);
+	while (!found && (entry = readdir(proc)))
+		found = isdigit(entry->d_name[0]) && sleeps_in(entry->d_name, function);
+	closedir(proc);
+	return found;
+}
+
+/*
+ * Memory that this process shares with a provider that it forked. @touched: offset of the rings
+ * that the provider's threads write to. @rings: offset of the rings of the last session
+ */
+static struct toucher {
+	struct {
+		pid_t tid;
+		bool go;
+	} thread[2];
+	uint64_t touched;
+	uint64_t rings;
+	uint32_t gate;
+	bool end;
+} volatile *toucher;
+
+static volatile uint64_t *touched;
+
+static void *touch(void *arg)
+{
+	const long i = (long)arg;
+
+	toucher->thread[i].tid = gettid();
+	while (!toucher->thread[i].go)
+		usleep(1000);
+	/* Each thread writes to a page of its own. */
+	touched[i * 512] = 0;
+	return NULL;
+}
+
+/* The provider begins its threads before the first fault, which delays mmap(2) and fork(2). */
+static int touch_pages(void *arg)
+{
+	struct raw_provider p;
+	pthread_t thread[2];
+
+	(void)arg;
+	SO(!raw_provider(&p, "touches", STRIDE));
+	while (p.control->gate <= ASYNCTRACE_GATE_ATTACH)
+		usleep(1000);
+	touched = raw_ring(&p, 0);
+	toucher->touched = p.control->rings;
+	for (long i = 0; i < 2; i++)
+		SO(!pthread_create(&thread[i], NULL, touch, (void *)i));
+	while (!toucher->end) {
+		toucher->rings = p.control->rings;
+		toucher->gate = p.control->gate;
+		usleep(1000);
+	}
+	SO(!pthread_join(thread[0], NULL) && !pthread_join(thread[1], NULL));
+	raw_provider_end(&p);
+	return 0;
+}
+
+static bool touches(int i)
+{
+	char tid[16];
+
+	snprintf(tid, sizeof(tid), "%d", toucher->thread[i].tid);
+	return sleeps_in(tid, "at_vm_fault");
+}
+
+static bool touching_provider_opens(void)
+{
+	for (int i = 0; i < 6000 && toucher->gate <= ASYNCTRACE_GATE_ATTACH; i++)
+		usleep(10000);
+	return toucher->gate > ASYNCTRACE_GATE_ATTACH;
+}
+
+static void run_touching_provider(void)
+{
+	int id = running("touches");
+
+	EXPECT(touching_provider_opens());
+	terminate(id);
+	while (toucher->gate > ASYNCTRACE_GATE_ATTACH)
+		usleep(1000);
+}
+
+/*
+ * One thread holds the lock of a page during its fault. Another one waits for that lock, and keeps
+ * the range from being zapped. If the module's worker waited for them, a user with many providers
+ * could occupy all workers.
+ */
+static void I18_zap_waits_for_no_fault(void)
+{
+	int status, seen = 0;
+	pid_t child;
+
+	NEED(!access(SINK_KNOB, W_OK));
+	toucher = mmap(NULL, sizeof(*toucher), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	NEED(toucher != MAP_FAILED && !raw_nl_open(&nl));
+	child = fork();
+	if (!child)
+		_exit(raw_child(touch_pages, NULL, -1));
+	/* Both ranges are empty after this, so that a fault finds no ring. */
+	for (int i = 0; i < 3; i++)
+		run_touching_provider();
+	NEED(!raw_put(SINK_KNOB, SINK_US));
+	for (int i = 0; i < 2; i++) {
+		toucher->thread[i].go = true;
+		while (!touches(i))
+			usleep(1000);
+	}
+	/* The starts find a range in which pages are mapped, and let a worker clean it. */
+	for (int i = 0; i < 3; i++)
+		terminate(running("touches"));
+	/* A worker may be seen while it works, but not each time. */
+	for (int i = 0; i < 20; i++) {
+		seen += anything_sleeps_in("at_range_work");
+		usleep(10000);
+	}
+	EXPECT(seen < 10);
+	EXPECT(touches(0) && touches(1));
+	NEED(!raw_put(SINK_KNOB, "0"));
+	while (touches(0) || touches(1))
+		usleep(1000);
+	/* Then a worker cleans the range, so that a session can use it. */
+	for (int i = 0; i < 100 && toucher->rings == toucher->touched; i++)
+		run_touching_provider();
+	for (int i = 0; i < 100 && toucher->rings != toucher->touched; i++)
+		run_touching_provider();
+	EXPECT_IS(toucher->rings, toucher->touched);
+	toucher->end = true;
+	NEED(waitpid(child, &status, 0) == child);
+	EXPECT_IS(status, 0);
+	raw_nl_close(&nl);
+	munmap((void *)toucher, sizeof(*toucher));
 }
 
 /* --- memory of a session that is being initialized --------------------------------- */
@@ -284,6 +458,7 @@ static void memory_of_init_is_kept_for_its_providers(void)
 
 static const struct ktap_test tests[] = {
 	KTAP_TEST(slow_zap_delays_no_other_provider),
+	KTAP_TEST(I18_zap_waits_for_no_fault),
 	KTAP_TEST(foreign_socket_is_closed_at_once),
 	KTAP_TEST(closing_does_not_wait_for_requests),
 	KTAP_TEST(closed_consumer_can_be_replaced_at_once),
