@@ -269,20 +269,45 @@ static void operation_of_another_process_is_entered(void **state)
 			"10-30 running t1, 30-60 queued t1", NULL);
 }
 
+/* The second time, the switch has the operation, too. */
 static void exited_thread_works_on_nothing(void **state)
 {
-	struct trace t = { 0 };
+	for (int i = 0; i < 2; i++) {
+		struct trace t = { 0 };
 
-	start(&t);
-	begins(&t, 10, 2, 1, 0);
-	enters(&t, 20, 1, "scope", 1);
-	put_switch(&t, 30, 0, 1, 0, EXITS);
-	put_switch(&t, 40, 0, 0, 1, 0);
-	put_switch(&t, 50, 0, 1, 0, SLEEPS);
-	ENDS(&t, 60, 2, 1);
-	put_switch(&t, 100, 1, 2, 0, SLEEPS);
-	expect_rows(&t, "req 1 10-60: 10-20 queued t1, 20-30 running t1, 30-60 queued t2 | "
-			"10-20 queued t1, 20-30 running t1, 30-60 queued t2", NULL);
+		start(&t);
+		begins(&t, 10, 2, 1, 0);
+		enters(&t, 20, 1, "scope", 1);
+		put_switch(&t, 30, 0, 1, 0, EXITS);
+		if (i)
+			add_cell(&t, "outgoing_operation", 1);
+		put_switch(&t, 40, 0, 0, 1, 0);
+		put_switch(&t, 50, 0, 1, 0, SLEEPS);
+		ENDS(&t, 60, 2, 1);
+		put_switch(&t, 100, 1, 2, 0, SLEEPS);
+		expect_rows(&t, "req 1 10-60: 10-20 queued t1, 20-30 running t1, 30-60 queued t2 | "
+				"10-20 queued t1, 20-30 running t1, 30-60 queued t2", NULL);
+	}
+}
+
+/* The second time, a duration suggests later work, which does not count. */
+static void exit_in_a_scope_blocks_the_operation(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		struct trace t = { 0 };
+
+		start(&t);
+		begins(&t, 10, 2, 1, 0);
+		enters(&t, 20, 1, "scope", 1);
+		put_switch(&t, 30, 0, 1, 0, EXITS);
+		if (i)
+			put_duration(&t, 40, 50, 2, "other");
+		if (i)
+			STEPS(&t, 45, 2, 1);
+		put_switch(&t, 100, 1, 2, 0, SLEEPS);
+		expect_rows(&t, "req 1 10-100 open: 10-20 queued t1, 20-30 running t1, "
+				"30-100 blocked/exited t1 in scope |", NULL);
+	}
 }
 
 static int keep_parent(void *arg, const struct analysis_operation *op)
@@ -485,6 +510,7 @@ int main(void)
 		cmocka_unit_test(without_scopes_durations_tell),
 		cmocka_unit_test(operation_of_another_process_is_entered),
 		cmocka_unit_test(exited_thread_works_on_nothing),
+		cmocka_unit_test(exit_in_a_scope_blocks_the_operation),
 		cmocka_unit_test(rows_have_their_parents),
 		cmocka_unit_test(newest_open_part_is_told),
 		cmocka_unit_test(g83_self_time_leaves_out_inner_regions),

@@ -229,6 +229,39 @@ static struct tail_counts counts_of(const struct words *w)
 	return counts;
 }
 
+/*
+ * Operation 7 needs the begin of thread 1's duration, but not the thread's exit. Another thread gets
+ * the id and works on operation 8 only in its own duration. The second time, the file has the begin
+ * before the exit is known.
+ */
+static void exit_outside_of_the_operation_counts(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		struct trace t;
+
+		begin_trace(&t);
+		put_switch(&t, 5, 0, 0, 1, 0);
+		put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 10, 1, "load", 0);
+		BEGINS(&t, 20, 1, 7);
+		ENDS(&t, 60, 1, 7);
+		put_switch(&t, 70, 0, 1, 0, SLEEPS);
+		put_wakeup(&t, 75, 0, 1, 0);
+		put_switch(&t, 80, 0, 0, 1, 0);
+		for (uint64_t ns = 100; ns < 200; ns++)
+			put_duration(&t, ns, ns, 3, "other");
+		put_switch(&t, 210, 0, 1, 0, EXITS);
+		for (uint64_t ns = 300; ns < 400; ns++)
+			put_duration(&t, ns, ns, 3, "other");
+		put_switch(&t, 400, 0, 0, 1, 0);
+		BEGINS(&t, 410, 1, 8);
+		put_duration(&t, 430, 440, 1, "work");
+		STEPS(&t, 435, 1, 8);
+		ENDS(&t, 460, 1, 8);
+		put_switch(&t, 470, 0, 1, 0, SLEEPS);
+		expect_kept_by(&t, 1 << (i ? 13 : 20), 2, 0);
+	}
+}
+
 static void operation_with_long_names_is_left_out(void **state)
 {
 	struct words w = { 0 };
@@ -274,6 +307,7 @@ int main(void)
 		cmocka_unit_test(enter_by_a_thread_left_out_counts),
 		cmocka_unit_test(first_event_before_the_duration_counts),
 		cmocka_unit_test(end_of_a_phase_before_the_window_counts),
+		cmocka_unit_test(exit_outside_of_the_operation_counts),
 		cmocka_unit_test(operation_with_long_names_is_left_out),
 		cmocka_unit_test(thread_with_a_long_name_is_hasty),
 	};

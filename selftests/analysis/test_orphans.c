@@ -125,6 +125,24 @@ static void duration_begin_alone_is_an_orphan(void **state)
 	expect(&t, "duration's begin without end outer at 5 on 1");
 }
 
+static void duration_ends_with_its_thread(void **state)
+{
+	struct trace t = { 0 };
+
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 5, 1, "outer", 0);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 6, 1, "inner", 0);
+	put_event(&t, ASYNCTRACE_FXT_FLOW_BEGIN, 7, 1, "flow", 1);
+	put_switch(&t, 8, 0, 1, 0, EXITS);
+	put_event(&t, ASYNCTRACE_FXT_FLOW_END, 9, 1, "flow", 1);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 10, 1, "next", 0);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_END, 11, 1, "next", 0);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_END, 12, 1, "outer", 0);
+	expect(&t, "duration's begin without end outer at 5 on 1, "
+		   "duration's begin without end inner at 6 on 1, "
+		   "flow event outside of a duration flow at 9 on 1, "
+		   "duration's end without begin outer at 12 on 1");
+}
+
 static void duration_of_another_name_is_an_orphan(void **state)
 {
 	struct trace t = { 0 };
@@ -146,6 +164,7 @@ int main(void)
 		cmocka_unit_test(flow_outside_of_a_duration_is_an_orphan),
 		cmocka_unit_test(duration_end_alone_is_an_orphan),
 		cmocka_unit_test(duration_begin_alone_is_an_orphan),
+		cmocka_unit_test(duration_ends_with_its_thread),
 		cmocka_unit_test(duration_of_another_name_is_an_orphan),
 	};
 

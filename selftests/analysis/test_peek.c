@@ -94,6 +94,32 @@ static void open_operation_is_known_until_now(void **state)
 	live_end(&l);
 }
 
+/* The operation has ended at last, so it was queued after the exit. */
+static void exit_blocks_until_a_thread_goes_on(void **state)
+{
+	struct rows seen = { 0 };
+	struct trace t = { 0 };
+	struct live l;
+
+	live_begin(&l, 0);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 8, 1, "read", 0);
+	BEGINS(&t, 10, 1, 7);
+	put_switch(&t, 20, 0, 1, 0, EXITS);
+	live_give(&l, &t, 40);
+	assert_int_equal(analysis_peek(l.a, NULL, 50, rows_add, &seen), 0);
+	assert_int_equal(seen.nr, 1);
+	assert_string_equal(seen.of[0],
+			    "req 7 10-50 open: 10-20 running t1, 20-50 blocked/exited t1 in read |");
+	rows_free(&seen);
+	ENDS(&t, 80, 2, 7);
+	live_give(&l, &t, 100);
+	assert_int_equal(l.rows.nr, 1);
+	assert_string_equal(l.rows.of[0], "req 7 10-80: 10-20 running t1, 20-80 queued t2 | "
+			    "10-20 running t1, 20-80 queued t2");
+	live_end(&l);
+}
+
 static void only_the_operation_meant_is_seen(void **state)
 {
 	struct analysis_operation which = { .id.id = 7, .begin = 30 };
@@ -207,6 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(look_counts_no_cut_operation),
 		cmocka_unit_test(open_operation_is_known_until_now),
+		cmocka_unit_test(exit_blocks_until_a_thread_goes_on),
 		cmocka_unit_test(only_the_operation_meant_is_seen),
 		cmocka_unit_test(operation_without_scheduling_waits),
 		cmocka_unit_test(patience_ends_the_wait),

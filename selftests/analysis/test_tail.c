@@ -125,8 +125,22 @@ static void put_wild_event(struct trace *t, struct wild_thread *w, uint32_t tid,
 		w->since = ns;
 }
 
-/* Puts events of a program that begins, ends and reuses ids at random, of types from @first on. */
-static void put_wild(struct trace *t, unsigned int first)
+/* The thread exits in its open durations, and the next thread gets its id. */
+static void put_wild_exit(struct trace *t, struct wild_thread *w, uint32_t tid, uint64_t ns)
+{
+	const unsigned int cpu = rnd_below(model.cpus);
+
+	put_switch(t, ns, cpu, 0, tid, 0);
+	put_switch(t, ns, cpu, tid, 0, EXITS);
+	w->depth = 0;
+	w->since = ns;
+}
+
+/*
+ * Puts events of a program that begins, ends and reuses ids at random, of types from @first on.
+ * @exits: percentage of exits
+ */
+static void put_wild(struct trace *t, unsigned int first, unsigned int exits)
 {
 	const uint64_t ids = 1 + rnd_below(6), step = 2 + rnd_below(40);
 	const bool nests = rnd_chance(50), enters = rnd_chance(50);
@@ -137,9 +151,15 @@ static void put_wild(struct trace *t, unsigned int first)
 		threads[i].nests = nests;
 		threads[i].enters = enters;
 	}
-	for (uint64_t ns = T0; ns < T0 + model.ns; ns += rnd_below(step)) {
+	for (uint64_t ns = T0; ns + 2 < T0 + model.ns; ns += rnd_below(step)) {
 		unsigned int i = rnd_below(model.threads);
 
+		/* Neither the thread nor the next one writes an event at the time of the exit. */
+		if (exits && rnd_chance(exits)) {
+			put_wild_exit(t, &threads[i], TID(i), ++ns);
+			ns++;
+			continue;
+		}
 		put_wild_event(t, &threads[i], TID(i), ns,
 			       first + rnd_below(ASYNCTRACE_FXT_EVENT_TYPES - first),
 			       rnd_below(ids));
@@ -156,7 +176,8 @@ static void wild_round(void)
 	if (scheduled)
 		model_file(&model, 1, &t);
 	/* Wild durations would not nest with those of the model, so do not mix them. */
-	put_wild(&t, scheduled ? ASYNCTRACE_FXT_ASYNC_BEGIN : ASYNCTRACE_FXT_DURATION_BEGIN);
+	put_wild(&t, scheduled ? ASYNCTRACE_FXT_ASYNC_BEGIN : ASYNCTRACE_FXT_DURATION_BEGIN,
+		 scheduled ? 0 : rnd_below(20));
 	end_file(&t, rnd_chance(50) ? 1 << 30 : 4096 << rnd_below(6));
 }
 
@@ -268,6 +289,43 @@ static void ended_part_is_kept_for_its_parts(void **state)
 	trace_free(&t);
 }
 
+/* --- an exit ------------------------------------------------------------------------------ */
+
+/*
+ * Thread 1 exits while it works on operation 7, which stays open, and another thread gets its id.
+ * The second time, thread 1 has entered the operation.
+ */
+static void exit_that_blocks_is_kept(void **state)
+{
+	const struct tailed_options options = { .slower_than = 45, .window = 1 << 20 };
+
+	for (int i = 0; i < 2; i++) {
+		struct trace t = { 0 };
+
+		put_thread(&t, PSEUDO, 0x70000000, "clock");
+		put_event(&t, ASYNCTRACE_FXT_INSTANT, T0, PSEUDO, "session start", 0);
+		put_thread(&t, 1, 100, "worker");
+		put_switch(&t, T0 + 1, 0, 0, 1, 0);
+		BEGINS(&t, T0 + 10, 1, 7);
+		put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, T0 + 20, 1, "scope", 0);
+		if (i)
+			add_number(&t.of[t.nr - 1], "operation", ASYNCTRACE_FXT_ARG_UINT64, 7);
+		STEPS(&t, T0 + 25, 1, 7);
+		put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, T0 + 26, 1, "within", 0);
+		put_switch(&t, T0 + 30, 0, 1, 0, EXITS);
+		put_wakeup(&t, T0 + 40, 0, 1, 0);
+		put_switch(&t, T0 + 41, 0, 0, 1, 0);
+		put_duration(&t, T0 + 50, T0 + 60, 1, "next");
+		put_switch(&t, T0 + 90, 0, 1, 0, SLEEPS);
+		put_event(&t, ASYNCTRACE_FXT_INSTANT, T0 + 100, PSEUDO, "trace end", 0);
+		compared = 0;
+		tailed_check(&t, &options, &compared);
+		assert_int_equal(compared, 1);
+		compared = 0;
+		trace_free(&t);
+	}
+}
+
 /* --- the tests -------------------------------------------------------------------------- */
 
 static void rounds(void (*one)(void))
@@ -316,6 +374,7 @@ int main(void)
 		cmocka_unit_test_teardown(losses_keep_the_answers, end_rounds),
 		cmocka_unit_test_teardown(wild_events_keep_the_answers, end_rounds),
 		cmocka_unit_test(ended_part_is_kept_for_its_parts),
+		cmocka_unit_test(exit_that_blocks_is_kept),
 		cmocka_unit_test(memory_does_not_grow_with_time),
 	};
 

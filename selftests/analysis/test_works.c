@@ -220,6 +220,123 @@ static void peek_does_not_end_works(void **state)
 	trace_free(&t);
 }
 
+static void put_unended(struct trace *t)
+{
+	put_clock(t, 0);
+	put_switch(t, 5, 0, 0, 1, 0);
+	put_event(t, ASYNCTRACE_FXT_DURATION_BEGIN, 10, 1, "outer", 0);
+	put_event(t, ASYNCTRACE_FXT_DURATION_BEGIN, 10, 1, "load", 0);
+	BEGINS(t, 10, 1, 1);
+}
+
+/* Thread 1 exits in two durations, and another thread gets its id. */
+static void exit_ends_the_works_in_durations(void **state)
+{
+	struct trace t = { 0 };
+
+	put_unended(&t);
+	put_switch(&t, 30, 0, 1, 0, EXITS);
+	put_wakeup(&t, 40, 0, 1, 0);
+	put_switch(&t, 45, 0, 0, 1, 0);
+	BEGINS(&t, 50, 1, 2);
+	STEPS(&t, 55, 1, 1);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 60, 1, "work", 0);
+	STEPS(&t, 65, 1, 1);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_END, 70, 1, "work", 0);
+	ENDS(&t, 80, 1, 2);
+	ENDS(&t, 90, 1, 1);
+	put_switch(&t, 100, 0, 1, 0, SLEEPS);
+	expect_rows(&t, "req 2 50-80: 50-60 queued t1, 60-70 queued t1 on req 1, 70-80 queued t1 | "
+		    "50-60 queued t1, 60-70 queued t1 on req 1, 70-80 queued t1",
+		    "req 1 10-90: 10-30 running t1, 30-60 queued t1, 60-70 running t1, "
+		    "70-90 queued t1 | 10-30 running t1, 30-60 queued t1, 60-70 running t1, "
+		    "70-90 queued t1", NULL);
+}
+
+/* No exit is recorded, but the process of the next event shows that its thread is a new one. */
+static void other_process_ends_the_works_in_durations(void **state)
+{
+	struct trace t = { 0 };
+	size_t first;
+
+	put_thread(&t, 1, 100, "first");
+	put_unended(&t);
+	put_thread(&t, 1, 200, "second");
+	first = t.nr;
+	STEPS(&t, 31, 1, 1);
+	ENDS(&t, 90, 2, 1);
+	put_switch(&t, 100, 0, 1, 0, SLEEPS);
+	for (size_t i = 0; i < first; i++)
+		t.of[i].thread.pid = 100;
+	t.of[first].thread.pid = 200;
+	expect_rows(&t, "req 1 10-90: 10-30 running t1, 30-90 queued t2 | "
+		    "10-30 running t1, 30-90 queued t2", NULL);
+}
+
+/* The next thread with the id changes nothing. Neither does the end of the history's memory. */
+static void exit_blocks_an_open_operation(void **state)
+{
+	for (size_t i = 0; i < 2; i++) {
+		const struct analysis_options opts = { .history = i ? 100 : 0 };
+		struct trace t = { 0 };
+		struct rows rows;
+
+		put_unended(&t);
+		put_switch(&t, 30, 0, 1, 0, EXITS);
+		put_wakeup(&t, 40, 0, 1, 0);
+		put_switch(&t, 45, 0, 0, 1, 0);
+		put_duration(&t, 50, 60, 1, "other");
+		for (uint64_t ns = 100; i && ns < 10000; ns++)
+			put_switch(&t, ns, 1, 2 + ns % 2, 3 - ns % 2, PREEMPTED);
+		put_switch(&t, 10000, 0, 1, 0, SLEEPS);
+		rows = analyse(&t, &opts, NULL);
+		assert_int_equal(rows.nr, 1);
+		if (i)
+			assert_non_null(strstr(rows.of[0], "-10000 blocked/exited t1 in load |"));
+		else
+			assert_string_equal(rows.of[0], "req 1 10-10000 open: 10-30 running t1, "
+					    "30-10000 blocked/exited t1 in load |");
+		rows_free(&rows);
+		trace_free(&t);
+	}
+}
+
+/* Thread 2 works on the operation when thread 1 exits, or begins to work on it later. */
+static void operation_outlives_an_exit(void **state)
+{
+	static const char *const want[] = {
+		"req 1 10-100 open: 10-30 running t1, 30-60 running t2, "
+			"60-100 blocked/exited t1 in load |",
+		"req 1 10-100 open: 10-30 running t1, 30-50 queued t2, 50-60 running t2, "
+			"60-100 queued |",
+	};
+
+	for (int i = 0; i < 2; i++) {
+		struct trace t = { 0 };
+
+		put_switch(&t, 4, 1, 0, 2, 0);
+		put_unended(&t);
+		put_duration(&t, i ? 50 : 10, 60, 2, "help");
+		STEPS(&t, i ? 50 : 20, 2, 1);
+		put_switch(&t, 30, 0, 1, 0, EXITS);
+		put_switch(&t, 100, 1, 2, 0, SLEEPS);
+		expect_rows(&t, want[i], NULL);
+	}
+}
+
+/* A lost event may be the end of the duration, or the begin of one that thread 1 really was in. */
+static void loss_hides_that_an_exit_blocks(void **state)
+{
+	struct trace t = { 0 };
+
+	put_unended(&t);
+	put_provider_loss(&t, 20, 25, "app");
+	put_switch(&t, 30, 0, 1, 0, EXITS);
+	put_clock(&t, 100);
+	expect_rows(&t, "req 1 10-100 open: 10-30 unknown/records were lost t1, 30-100 queued |",
+		    NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +344,11 @@ int main(void)
 		cmocka_unit_test(search_passes_many_ended_works),
 		cmocka_unit_test(late_end_makes_a_work_count_again),
 		cmocka_unit_test(peek_does_not_end_works),
+		cmocka_unit_test(exit_ends_the_works_in_durations),
+		cmocka_unit_test(other_process_ends_the_works_in_durations),
+		cmocka_unit_test(exit_blocks_an_open_operation),
+		cmocka_unit_test(operation_outlives_an_exit),
+		cmocka_unit_test(loss_hides_that_an_exit_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

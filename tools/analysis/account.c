@@ -346,6 +346,26 @@ static int sweep(struct scratch *s, struct intervals *l)
 	return err;
 }
 
+/*
+ * If threads exited while they worked on @op, and no thread began to work on it later, @op is not
+ * queued for a thread: it stays blocked by the exit. @l: the intervals of @op
+ */
+static void block_by_exit(const struct analysis *a, const struct operation *op, struct intervals *l)
+{
+	struct analysis_interval *last = l->nr ? &l->of[l->nr - 1] : NULL;
+	const struct work *w = op->exited;
+
+	if (op->ended || !w || !last || last->state != ANALYSIS_QUEUED || last->from < w->to ||
+	    w->to < op->worked || losses_within(a, w->from, w->to) ||
+	    (!w->entered && operation_is_entered(op)))
+		return;
+	last->state = ANALYSIS_BLOCKED;
+	last->reason = ANALYSIS_EXITED;
+	last->thread = thread_at(w->thread, w->to);
+	if (op->exited_in != NO_NAME)
+		last->duration = text_of(a, op->exited_in);
+}
+
 /* --- causes of waits ------------------------------------------------------------------ */
 
 /* Returns the first span of @t from @s on that is not runnable, or the last span. */
@@ -501,6 +521,7 @@ int account(struct analysis *a, const struct operation *op, struct analysis_oper
 		err = sweep(&a->scratch, undivided);
 	if (err)
 		return err;
+	block_by_exit(a, op, undivided);
 	for (size_t i = 0; i < undivided->nr; i++)
 		row->ns[undivided->of[i].state] += undivided->of[i].to - undivided->of[i].from;
 	row->threads = a->scratch.threads;

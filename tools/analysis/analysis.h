@@ -20,7 +20,7 @@ enum analysis_state {
 	ANALYSIS_RUNNING,	/* a thread that works on the operation has a CPU */
 	ANALYSIS_UNKNOWN,	/* records that would determine the state are missing */
 	ANALYSIS_RUNNABLE,	/* a thread that works on it waits for a CPU */
-	ANALYSIS_BLOCKED,	/* all threads that work on it sleep */
+	ANALYSIS_BLOCKED,	/* all threads that work on it sleep, or exited while they did */
 	ANALYSIS_QUEUED,	/* no thread works on it */
 	ANALYSIS_STATES
 };
@@ -379,8 +379,8 @@ struct analysis_sink {
 	void (*lasts)(void *arg, uint64_t record, uint64_t ns);
 	/*
 	 * The record @end, at @ns, ends the duration or operation that @begin began. @end is
-	 * @begin if no end is awaited any more: the engine left out the duration or operation, or
-	 * its thread has ended.
+	 * @begin if no end is awaited any more, because the engine left out the duration or
+	 * operation. @end is 0 if the duration's thread exited at @ns.
 	 */
 	void (*ends)(void *arg, uint64_t begin, uint64_t end, uint64_t ns);
 	/* Called for the first thread that enters the operation that @begin began, at @ns. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A thread works on an operation during each duration that directly encloses an async or
- * flow event with the operation's id, as long as the operation is open.
+ * flow event with the operation's id, as long as the operation is open. If the thread exits in a
+ * duration, the duration ends.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -152,6 +153,27 @@ static bool outlasts(const struct thread *t, size_t i, uint64_t ns)
 	return false;
 }
 
+/*
+ * Ends the works that last until @d ends, because @d ends at @ns. @exits: the thread exits in the
+ * duration @in then
+ */
+static void end_works(struct analysis *a, struct thread *t, const struct duration *d, uint64_t ns,
+		      bool exits, uint32_t in)
+{
+	for (size_t i = 0; i < d->works.nr; i++) {
+		struct work *w = d->works.of[i];
+
+		if (w->to != STILL_OPEN)
+			continue;
+		/* If the end comes late, the work may have begun after it. */
+		w->to = ns > w->from ? ns : w->from;
+		busy_cut(t, ns);
+		work_lasts(a, w, w->to);
+		if (exits && w->to == ns)
+			operation_exited(w, in);
+	}
+}
+
 /* Ends the innermost duration without a known end, and the durations inside of it. */
 static int end(struct analysis *a, struct thread *t, const struct item *it)
 {
@@ -176,15 +198,7 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 		durations_pop(t);
 	d = &t->stack[i - 1];
 	tell_pair(a, d->record, it->record, it->ns);
-	for (size_t k = 0; k < d->works.nr; k++) {
-		struct work *w = d->works.of[k];
-
-		if (w->to != STILL_OPEN)
-			continue;
-		w->to = it->ns;
-		busy_cut(t, it->ns);
-		work_lasts(a, w, it->ns);
-	}
+	end_works(a, t, d, it->ns, false, NO_NAME);
 	/*
 	 * The duration stays on the stack, because an event of the same time may still be
 	 * inside.
@@ -271,7 +285,27 @@ int works_insert(struct analysis *a, struct thread *t, struct work *work)
 	return 0;
 }
 
-void durations_exit(struct analysis *a, struct thread *t)
+int durations_exit(struct analysis *a, struct thread *t, uint64_t ns)
+{
+	const uint32_t in = durations_innermost(t, ns);
+	int err = 0;
+
+	t->beyond = 0;
+	for (size_t i = 0; i < t->depth && !err; i++) {
+		struct duration *d = &t->stack[i];
+
+		/* If the exit comes late, the stack may have durations of a later thread. */
+		if (d->end != STILL_OPEN || d->begin > ns)
+			continue;
+		tell_pair(a, d->record, 0, ns);
+		end_works(a, t, d, ns, true, in);
+		d->end = ns;
+		err = orphan_duration(a, t, d);
+	}
+	return err;
+}
+
+void durations_release(struct analysis *a, struct thread *t)
 {
 	t->beyond = 0;
 	while (t->depth) {
@@ -315,7 +349,7 @@ static int work_on(struct analysis *a, struct thread *t, struct duration *d, str
 	if (!err)
 		err = works_insert(a, t, w);
 	if (!err)
-		err = works_add(&op->works, w);
+		err = operation_work(op, w);
 	work_put(w);
 	return err;
 }
@@ -361,12 +395,14 @@ static int mark(struct analysis *a, struct thread *t, const struct item *it)
 int durations_item(struct analysis *a, const struct item *it)
 {
 	struct thread *t = thread_of(a, it->tid);
-	int err;
+	int err = 0;
 
 	if (!t)
 		return -ENOMEM;
-	if (it->pid)
-		identity_event(t, it->ns, it->pid);
+	if (it->pid && identity_event(t, it->ns, it->pid))
+		err = thread_exits(a, t, it->ns ? it->ns - 1 : 0);
+	if (err)
+		return err;
 	if (it->apart)
 		return it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_BEGIN ?
 		       operations_begin(a, it) :

@@ -64,7 +64,7 @@ void analysis_free(struct analysis *a)
 		return;
 	for (op = a->oldest; op; op = newer) {
 		newer = op->newer;
-		works_free(&op->works);
+		operation_drop_works(op);
 		operation_put(op);
 	}
 	fxt_each(&a->threads, e)
@@ -159,27 +159,37 @@ static void forget(struct analysis *a)
 
 /* --- items ---------------------------------------------------------------------------- */
 
-static int exit_thread(struct analysis *a, const struct item *it)
+int thread_exits(struct analysis *a, struct thread *t, uint64_t ns)
 {
-	struct thread *t = is_real(it->id) && !it->inferred ? thread_of(a, it->id) : NULL;
+	const int err = entered_exit(a, t, ns);
 
-	if (t)
-		identity_exit(t, it->ns);
-	return entered_exit(a, it);
+	return err ? err : durations_exit(a, t, ns);
+}
+
+/* Handles a switch. If the leaving thread exits, it works on nothing from then on. */
+static int switch_item(struct analysis *a, const struct item *it)
+{
+	int err = scheduling_switch(a, it);
+	struct thread *t;
+
+	if (err || it->reason != ANALYSIS_EXITED || !is_real(it->id) || it->inferred)
+		return err;
+	t = thread_of(a, it->id);
+	if (!t)
+		return -ENOMEM;
+	identity_exit(t, it->ns);
+	return thread_exits(a, t, it->ns);
 }
 
 int engine_item(struct analysis *a, const struct item *it)
 {
-	int err;
-
 	if (it->ns > a->now)
 		a->now = it->ns;
 	if (a->history >= a->forget_at)
 		forget(a);
 	switch (it->kind) {
 	case ITEM_SWITCH:
-		err = it->reason == ANALYSIS_EXITED ? exit_thread(a, it) : 0;
-		return err ? err : scheduling_switch(a, it);
+		return switch_item(a, it);
 	case ITEM_WAKEUP:
 		return scheduling_wakeup(a, it);
 	case ITEM_LOSS:

@@ -347,8 +347,11 @@ int identity_name(struct thread *t, const char *name, uint32_t pid);
 void identity_exit_read(struct thread *t, uint64_t ns);
 /* @t exits at @ns. Calls of this and of identity_event() are in order of time. */
 void identity_exit(struct thread *t, uint64_t ns);
-/* @t, of the process @pid, wrote an event at @ns. */
-void identity_event(struct thread *t, uint64_t ns, uint32_t pid);
+/*
+ * @t, of the process @pid, wrote an event at @ns. Returns true if this shows that the thread before
+ * it has ended.
+ */
+bool identity_event(struct thread *t, uint64_t ns, uint32_t pid);
 /* Marks @t as followed. */
 void identity_follow(struct thread *t);
 void identities_free(struct thread *t);
@@ -425,10 +428,12 @@ void durations_pop(struct thread *t);
 /* Removes durations of @t that ended before @ns. */
 void durations_leave(struct thread *t, uint64_t ns);
 /*
- * Handles the exit of @t: removes durations that cannot end any more and in which no operation is
- * open.
+ * @t exits at @ns: ends its open durations and the works in them, because a later thread with this
+ * id is not within them. Returns 0 or what a callback of the sink returned.
  */
-void durations_exit(struct analysis *a, struct thread *t);
+int durations_exit(struct analysis *a, struct thread *t, uint64_t ns);
+/* Removes durations of @t, which has exited, in which no operation is open. */
+void durations_release(struct analysis *a, struct thread *t);
 /*
  * Returns the end of @w, or of its operation if that ended first. If threads entered the operation
  * (TRACE_OPERATION_SCOPE), a work that only durations suggest does not count: then returns the
@@ -496,6 +501,9 @@ struct operation {
 	uint64_t ancestor_records[ANCESTORS_MAX];	/* .begin_record of each; 0: not known */
 	uint64_t begin, end;
 	uint64_t entered_at;		/* time of the first entry; STILL_OPEN: none so far */
+	struct work *exited;		/* the last work that ended by its thread's exit; or NULL */
+	uint32_t exited_in;		/* the innermost duration of .exited at the exit */
+	uint64_t worked;		/* begin of the work that began last */
 	const struct analysis *analysis;
 	struct thread *begin_thread, *end_thread;
 	struct works works;
@@ -548,6 +556,12 @@ int operations_overdue(struct analysis *a, uint64_t ns);
 int operations_finish(struct analysis *a);
 /* Hands out operations that waited for @t. */
 int operations_settled(struct analysis *a, struct thread *t);
+/* Adds @w to the works of @op. Returns 0 or -ENOMEM. */
+int operation_work(struct operation *op, struct work *w);
+/* The thread of @w has exited in the duration @name, and so ended @w. */
+void operation_exited(struct work *w, uint32_t name);
+/* Drops the references of @op to works. */
+void operation_drop_works(struct operation *op);
 /* Drops works before @ns on @op, which is open. */
 void operation_forget(struct operation *op, uint64_t ns);
 void operation_put(struct operation *op);
@@ -562,7 +576,9 @@ int pair_event(struct analysis *a, const struct fxt_record *rec);
 /* Hand out a row for the event @it, or for the begin of @op, which did not end. */
 int orphan_event(struct analysis *a, enum analysis_orphan_kind kind, const struct item *it);
 int orphan_operation(struct analysis *a, const struct operation *op);
-/* Hands out rows of durations that did not end. */
+/* Hands out a row for the begin of the duration @d of @t, which did not end. */
+int orphan_duration(struct analysis *a, const struct thread *t, const struct duration *d);
+/* Hands out rows of durations that are still open. */
 int orphans_finish(struct analysis *a);
 
 /* --- losses.c ---------------------------------------------------------------------------- */
@@ -685,6 +701,7 @@ enum mark_kind {
 	MARK_CPU,		/* the thread that has a CPU */
 	MARK_WORK,		/* what a thread works on */
 	MARK_OPERATION,		/* a thread entered an operation */
+	MARK_EXIT,		/* a thread exited */
 	MARK_READ,		/* the recorder has read the state of a thread */
 };
 
@@ -789,6 +806,8 @@ struct analysis {
 };
 
 int engine_item(struct analysis *a, const struct item *it);
+/* Ends what @t works on at @ns, because the thread that had this id until then has ended. */
+int thread_exits(struct analysis *a, struct thread *t, uint64_t ns);
 
 int order_add(struct analysis *a, const struct item *it);
 int order_settle(struct analysis *a, uint64_t ns);

@@ -41,19 +41,24 @@ static int add_work(struct analysis *a, struct thread *t, struct operation *op, 
 	if (!err)
 		err = works_insert(a, t, w);
 	if (!err)
-		err = works_add(&op->works, w);
+		err = operation_work(op, w);
 	work_put(w);
 	return err;
 }
 
-static void leave(struct analysis *a, struct thread *t, uint64_t ns)
+/* Ends the works on the operation that @t entered. @exits: @t exits at @ns */
+static void leave(struct analysis *a, struct thread *t, uint64_t ns, bool exits)
 {
+	const uint32_t in = exits ? durations_innermost(t, ns) : NO_NAME;
+
 	for (size_t i = 0; i < t->entered.nr; i++) {
 		struct work *w = t->entered.of[i];
 
 		w->to = ns > w->from ? ns : w->from;
 		busy_cut(t, w->to);
 		work_lasts(a, w, w->to);
+		if (exits && w->to == ns)
+			operation_exited(w, in);
 	}
 	works_free(&t->entered);
 }
@@ -131,7 +136,7 @@ static int work_on(struct analysis *a, struct thread *t, uint64_t ns, uint64_t f
 
 	if (t->known && t->operation == id && (entered_open(t) || !op))
 		return 0;
-	leave(a, t, ns);
+	leave(a, t, ns, false);
 	err = note_turnover(a, t);
 	t->known = true;
 	t->operation = id;
@@ -342,21 +347,17 @@ int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 	return err || !d || !d->scope ? err : region_ended(a, t, d, it->ns);
 }
 
-int entered_exit(struct analysis *a, const struct item *it)
+int entered_exit(struct analysis *a, struct thread *t, uint64_t ns)
 {
-	struct thread *t = is_real(it->id) ? thread_of(a, it->id) : NULL;
-	int err;
+	int err = regions_open(a, t, ns);
 
-	if (!t)
-		return 0;
-	err = regions_open(a, t, it->ns);
 	/* A later thread with this number is not within these scopes. */
 	for (size_t i = 0; i < t->depth; i++)
 		t->stack[i].scope = false;
 	if (err || !t->known)
 		return err;
 	err = note_turnover(a, t);
-	leave(a, t, it->ns);
+	leave(a, t, ns, true);
 	t->known = false;
 	t->operation = 0;
 	return err;

@@ -38,7 +38,7 @@ int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 int entered_finish(struct analysis *a);
 /* Hands out a row for the instant @rec if @rec names an operation. */
 int entered_note(struct analysis *a, const struct fxt_record *rec);
-/* Handles the exit of a thread, whose number another thread may get next. */
-int entered_exit(struct analysis *a, const struct item *it);
+/* Handles the exit of @t at @ns. Another thread may get its number next. */
+int entered_exit(struct analysis *a, struct thread *t, uint64_t ns);
 
 #endif /* ANALYSIS_ENTERED_H */

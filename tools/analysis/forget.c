@@ -97,7 +97,7 @@ static bool is_over(struct analysis *a, struct thread *t, uint64_t ns)
 	if (!last || last->from >= ns || last->state != ANALYSIS_BLOCKED ||
 	    last->reason != ANALYSIS_EXITED || t->waiting)
 		return false;
-	durations_exit(a, t);
+	durations_release(a, t);
 	return !t->depth && !t->refs;
 }
 

@@ -161,7 +161,7 @@ void identity_exit(struct thread *t, uint64_t ns)
 		begin(all, link, ns);
 }
 
-void identity_event(struct thread *t, uint64_t ns, uint32_t pid)
+bool identity_event(struct thread *t, uint64_t ns, uint32_t pid)
 {
 	struct identities *all = &t->identities;
 	struct identity **link = &all->waiting;
@@ -169,11 +169,13 @@ void identity_event(struct thread *t, uint64_t ns, uint32_t pid)
 	if (!all->nr && !all->waiting)
 		t->out.pid = pid;
 	if (!all->waiting || thread_at(t, ns)->pid == pid)
-		return;
+		return false;
 	while (*link && (*link)->out.pid != pid)
 		link = &(*link)->next;
-	if (*link)
-		begin(all, link, ns ? ns - 1 : 0);
+	if (!*link)
+		return false;
+	begin(all, link, ns ? ns - 1 : 0);
+	return true;
 }
 
 void identity_follow(struct thread *t)

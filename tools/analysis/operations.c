@@ -200,6 +200,37 @@ static struct thread *unsettled(struct operation *op)
 	return NULL;
 }
 
+int operation_work(struct operation *op, struct work *w)
+{
+	if (op->worked < w->from)
+		op->worked = w->from;
+	return works_add(&op->works, w);
+}
+
+void operation_exited(struct work *w, uint32_t name)
+{
+	struct operation *op = w->op;
+
+	if (op->end != STILL_OPEN || (op->exited && op->exited->to > w->to))
+		return;
+	/* Only works of threads that entered the operation count. */
+	if (!w->entered && operation_is_entered(op))
+		return;
+	w->refs++;
+	if (op->exited)
+		work_put(op->exited);
+	op->exited = w;
+	op->exited_in = name;
+}
+
+void operation_drop_works(struct operation *op)
+{
+	works_free(&op->works);
+	if (op->exited)
+		work_put(op->exited);
+	op->exited = NULL;
+}
+
 void operation_forget(struct operation *op, uint64_t ns)
 {
 	struct works *w = &op->works;
@@ -305,7 +336,7 @@ static int row(struct analysis *a, struct operation *op)
 	if (op->end_thread)
 		op->end_thread->refs--;
 	a->nr_operations--;
-	works_free(&op->works);
+	operation_drop_works(op);
 	operation_put(op);
 	return err;
 }

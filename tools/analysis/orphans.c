@@ -38,6 +38,17 @@ int orphan_operation(struct analysis *a, const struct operation *op)
 	});
 }
 
+int orphan_duration(struct analysis *a, const struct thread *t, const struct duration *d)
+{
+	const struct analysis_thread *thread = thread_at(t, d->begin);
+
+	return !a->sink.orphan ? 0 : a->sink.orphan(a->sink.arg, &(struct analysis_orphan){
+		.kind = ANALYSIS_DURATION_BEGIN_ALONE, .ns = d->begin, .thread = thread,
+		.id = { .provider = "", .category = "", .name = text_of(a, d->name),
+			.pid = thread->pid },
+	});
+}
+
 int orphans_finish(struct analysis *a)
 {
 	int err = 0;
@@ -47,18 +58,9 @@ int orphans_finish(struct analysis *a)
 	fxt_each(&a->threads, e) {
 		const struct thread *t = (const struct thread *)(uintptr_t)e->a;
 
-		for (size_t i = 0; i < t->depth && !err; i++) {
-			const struct duration *d = &t->stack[i];
-
-			if (d->end != STILL_OPEN)
-				continue;
-			err = a->sink.orphan(a->sink.arg, &(struct analysis_orphan){
-				.kind = ANALYSIS_DURATION_BEGIN_ALONE, .ns = d->begin,
-				.thread = thread_at(t, d->begin),
-				.id = { .provider = "", .category = "", .name = text_of(a, d->name),
-					.pid = thread_at(t, d->begin)->pid },
-			});
-		}
+		for (size_t i = 0; i < t->depth && !err; i++)
+			if (t->stack[i].end == STILL_OPEN)
+				err = orphan_duration(a, t, &t->stack[i]);
 		if (err)
 			break;
 	}

@@ -126,6 +126,15 @@ static int work_mark(struct analysis *a, const struct fxt_record *rec)
 	});
 }
 
+static int exit_mark(struct analysis *a, const struct fxt_record *rec)
+{
+	const struct fxt_arg *tid = arg_of(rec, "thread", ASYNCTRACE_FXT_ARG_KOID);
+
+	if (!tid || tid->u > FXT_TID_REAL_MAX)
+		return 0;
+	return add_mark(a, rec->ns, &(struct mark){ .kind = MARK_EXIT, .tid = tid->u });
+}
+
 int selection_record(struct analysis *a, const struct fxt_record *rec)
 {
 	if (fxt_text_is(&rec->name, "slower than"))
@@ -140,6 +149,8 @@ int selection_record(struct analysis *a, const struct fxt_record *rec)
 		return thread_mark(a, rec);
 	if (fxt_text_is(&rec->name, "thread work"))
 		return work_mark(a, rec);
+	if (fxt_text_is(&rec->name, "thread exited"))
+		return exit_mark(a, rec);
 	if (fxt_text_is(&rec->name, "operation entered"))
 		return add_mark(a, rec->ns, &(struct mark){
 			.kind = MARK_OPERATION, .operation = number(rec, "id"),
@@ -165,12 +176,17 @@ int selection_item(struct analysis *a, const struct item *it)
 {
 	struct marks *l = &a->marks;
 	const struct mark m = l->of[it->id];
+	struct thread *t;
 
 	if (!--l->nr_waiting)
 		l->nr = 0;
 	if (m.kind == MARK_OPERATION) {
 		entered_operation(a, m.operation, m.begin);
 		return 0;
+	}
+	if (m.kind == MARK_EXIT) {
+		t = thread_of(a, m.tid);
+		return t ? thread_exits(a, t, it->ns) : -ENOMEM;
 	}
 	if (m.kind == MARK_READ)
 		return scheduling_read(a, &m);

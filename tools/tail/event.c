@@ -20,4 +20,7 @@ void emit_event(struct tail *t, const struct tail_entry *e, const uint64_t *word
 	/* The file may lack the records of the thread that entered the operation. */
 	if (e->entered)
 		marks_entered(t, e, id);
+	/* The file may lack the exit of the thread. */
+	if (e->flags & ENTRY_CUT)
+		marks_exited(t, e);
 }

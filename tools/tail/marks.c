@@ -65,6 +65,15 @@ void marks_entered(struct tail *t, const struct tail_entry *e, uint64_t id)
 	put(t, &rec);
 }
 
+void marks_exited(struct tail *t, const struct tail_entry *e)
+{
+	struct fxt_record rec;
+
+	begin(&rec, e->end, "thread exited");
+	rec.args[rec.nargs++] = encode_koid("thread", e->tid);
+	put(t, &rec);
+}
+
 size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state *s)
 {
 	struct fxt_record rec;

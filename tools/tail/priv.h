@@ -34,6 +34,7 @@ enum {
 	ENTRY_BEGIN	= 1 << 4,	/* began something, which may have ended */
 	ENTRY_LARGE	= 1 << 5,	/* category and name do not fit into a record of the file */
 	ENTRY_TRACEPOINT = 1 << 6,	/* an event of a tracepoint of the kernel */
+	ENTRY_CUT	= 1 << 7,	/* began a duration in which its thread exited at .end */
 };
 
 /* A record in the window. It is about the time from .ns to .end. */
@@ -202,6 +203,11 @@ void marks_operation(struct tail *t, uint64_t ns, uint64_t id);
  * written
  */
 void marks_entered(struct tail *t, const struct tail_entry *e, uint64_t id);
+/*
+ * Writes a mark: the thread exited in the duration that @e began. @e must have been written and
+ * have ENTRY_CUT.
+ */
+void marks_exited(struct tail *t, const struct tail_entry *e);
 /* Make a mark of the state at @ns. Return the number of words. */
 size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state *s);
 size_t marks_work(uint64_t *w, uint64_t ns, const struct analysis_thread_state *s);

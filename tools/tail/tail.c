@@ -56,6 +56,10 @@ static void on_pair(void *arg, uint64_t begin, uint64_t end, uint64_t ns)
 	b->flags &= ~ENTRY_OPEN;
 	if (b->type == ASYNCTRACE_FXT_DURATION_BEGIN)
 		b->end = ns;
+	if (!end)
+		b->flags |= ENTRY_CUT;
+	if (!end && h && h->written)
+		marks_exited(t, b);
 	if (!e || begin == end)
 		return;
 	b->partner = end;
