@@ -541,7 +541,8 @@ static void overrun_is_also_a_socket_error(void)
 	begin(ASYNCTRACE_NOTIFICATION_KINDS_STARTED | ASYNCTRACE_NOTIFICATION_KINDS_STOPPED);
 	NEED(!setsockopt(mnl_socket_get_fd(sub.socket), SOL_SOCKET, SO_RCVBUF, &small,
 			 sizeof(small)));
-	id = session("fast", ASYNCTRACE_MODE_ONESHOT, "nothing");
+	/* The session of the test before may not have ended yet, and so keeps its name. */
+	id = session("overrun", ASYNCTRACE_MODE_ONESHOT, "nothing");
 	NEED(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id));
 	for (int i = 0; i < 100; i++) {
 		NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
