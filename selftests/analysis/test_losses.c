@@ -297,6 +297,74 @@ static void lost_tracepoints_hide_nothing(void **state)
 	expect_known(&t);
 }
 
+/* The longer loss ends first; the second time, it ends last. No record comes between the two. */
+static void losses_in_a_row_last_until_the_end_of_all(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		struct trace t = { 0 };
+
+		put_work(&t);
+		put_switch(&t, 5, 0, 0, 1, 0);
+		put_kernel_loss(&t, 30, i ? 40 : 70, 0);
+		put_kernel_loss(&t, i ? 60 : 35, i ? 70 : 40, 0);
+		put_switch(&t, 80, 0, 1, 0, SLEEPS);
+		expect_rows(&t, "req 1 10-100: 10-30 running t1, 30-70 unknown/records were lost t1, "
+			    "70-80 running t1 ?, 80-100 blocked/sleep t1 in work | "
+			    "10-30 running t1, 30-70 unknown/records were lost t1, "
+			    "70-80 running t1 ?, 80-100 blocked/sleep t1 in work", NULL);
+	}
+}
+
+/* Thread 1 may have entered the operation at any time since the first loss. */
+static void operation_is_unknown_since_the_first_loss(void **state)
+{
+	struct trace t = { 0 };
+
+	put_switch(&t, 5, 0, 0, 1, 0);
+	BEGINS(&t, 10, 1, 1);
+	put_switch(&t, 20, 0, 1, 0, SLEEPS);
+	put_kernel_loss(&t, 30, 40, 0);
+	put_kernel_loss(&t, 50, 60, 0);
+	put_wakeup(&t, 70, 0, 1, 0);
+	add_cell(&t, "operation", 1);
+	put_switch(&t, 75, 0, 0, 1, 0);
+	add_cell(&t, "incoming_operation", 1);
+	ENDS(&t, 80, 1, 1);
+	put_switch(&t, 90, 0, 1, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-80: 10-30 queued t1, 30-70 unknown/records were lost t1, "
+		    "70-75 runnable t1 ?, 75-80 running t1 | 10-30 queued t1, "
+		    "30-70 unknown/records were lost t1, 70-75 runnable t1 ?, "
+		    "75-80 running t1", NULL);
+}
+
+/* The history is limited, and each loss hides what the waiting thread 1 and the idle 3 do. */
+static void many_losses_do_not_use_up_the_history(void **state)
+{
+	const struct analysis_options opts = { .history = 200 };
+	struct trace t = { 0 };
+	struct rows rows;
+
+	put_clock(&t, 0);
+	put_duration(&t, 10, 200000, 1, "work");
+	BEGINS(&t, 10, 1, 1);
+	ENDS(&t, 200000, 1, 1);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 50, 0, 1, 3, SLEEPS);
+	put_switch(&t, 60, 0, 3, 0, SLEEPS);
+	for (uint64_t ns = 100; ns < 100000; ns += 20)
+		put_kernel_loss(&t, ns, ns + 10, 0);
+	put_wakeup(&t, 150000, 0, 1, 0);
+	put_switch(&t, 150010, 0, 0, 1, 0);
+	put_clock(&t, 300000);
+	rows = analyse(&t, &opts, NULL);
+	assert_int_equal(rows.nr, 1);
+	assert_null(strstr(rows.of[0], "not kept"));
+	assert_non_null(strstr(rows.of[0], "50-100 blocked/sleep t1 in work, "
+			       "100-150000 unknown/records were lost t1"));
+	rows_free(&rows);
+	trace_free(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +384,9 @@ int main(void)
 		cmocka_unit_test(longer_loss_of_another_cpu_counts),
 		cmocka_unit_test(lost_events_leave_only_running_known),
 		cmocka_unit_test(lost_tracepoints_hide_nothing),
+		cmocka_unit_test(losses_in_a_row_last_until_the_end_of_all),
+		cmocka_unit_test(operation_is_unknown_since_the_first_loss),
+		cmocka_unit_test(many_losses_do_not_use_up_the_history),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,11 +55,36 @@ static void give_up_sleep(struct span *last, enum analysis_reason reason)
 	last->pending = false;
 }
 
+/* True if the state in @s is unknown because of a loss, and no record of the thread came since. */
+static bool is_lost(const struct span *s)
+{
+	return s->state == ANALYSIS_UNKNOWN && s->reason == ANALYSIS_LOST && !s->pending &&
+	       !s->woken && !s->inferred;
+}
+
+/*
+ * Handles another loss in the span @last of @t. Makes no span, because many losses would make many
+ * spans for each thread and so drop the history from memory.
+ */
+static int lose_longer(struct analysis *a, struct thread *t, struct span *last, uint64_t until)
+{
+	int err;
+
+	if (t->lost_until >= until)
+		return 0;
+	err = note_change(a, t);
+	t->lost_until = until;
+	last->lost_until = until;
+	return err;
+}
+
 /* Handles a loss in which records of @t from @ns to @until may be missing. */
 static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t until)
 {
 	struct span *last = last_span(t);
 
+	if (last && is_lost(last))
+		return lose_longer(a, t, last, until);
 	if (t->lost_until < until)
 		t->lost_until = until;
 	give_up_sleep(last, ANALYSIS_LOST);
@@ -305,7 +330,8 @@ int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_
 		c->lost_until = to;
 	if (a->lost_until < to)
 		a->lost_until = to;
-	err = push_occupant(a, c, from, NO_THREAD);
+	if (!c->nr || c->of[c->nr - 1].tid != NO_THREAD)
+		err = push_occupant(a, c, from, NO_THREAD);
 	if (err)
 		return err;
 	fxt_each(&a->threads, e) {
