@@ -179,7 +179,7 @@ retry:
 		if (READ_ONCE(rings->ring[at->ring].refused) || !at_ring_open(rings, at->ring))
 			goto sink;
 		WRITE_ONCE(rings->ring[at->ring].touched, true);
-		/* Do not allocate under zap_sem: the worker that ends a session waits for it. */
+		/* Do not allocate under zap_sem: the worker that zaps the range needs it. */
 		at_rings_get(rings);
 		if (sem)
 			at_range_leave(range);

@@ -515,7 +515,7 @@ bool raw_sleeps_in(int tid, const char *function)
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stack", tid);
+	snprintf(path, sizeof(path), "/proc/%d/stack", tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;

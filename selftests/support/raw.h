@@ -150,7 +150,10 @@ int64_t raw_boottime(void);
 /* Writes @text with one call to an existing file. Returns 0 or a negative errno. */
 int raw_put(const char *path, const char *text);
 
-/* Does the thread @tid of this process sleep in @function of the kernel, or in one called by it? */
+/*
+ * Does the thread @tid, which may be one of the kernel, sleep in @function of the kernel, or in a
+ * function called by it?
+ */
 bool raw_sleeps_in(int tid, const char *function);
 
 /*

@@ -33,6 +33,9 @@ static struct raw_nl nl;
 /* Microseconds between the look-up and the mapping of a page without a ring */
 #define SINK_KNOB	"/sys/kernel/debug/asynctrace/delay_sink"
 #define SINK_US		"20000000"
+/* Microseconds before a range can be used again after a session */
+#define SWITCH_KNOB	"/sys/kernel/debug/asynctrace/delay_switch"
+#define SWITCH_US	"3000000"
 
 static volatile int begun, answered;
 
@@ -241,23 +244,6 @@ static void slow_zap_delays_no_other_provider(void)
 	raw_nl_close(&nl);
 }
 
-/* Does a thread sleep in this function of the kernel? @id: of any thread, also of the kernel */
-static bool sleeps_in(const char *id, const char *function)
-{
-	char path[64], stack[4096];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%.20s/stack", id);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, stack, sizeof(stack) - 1);
-	close(fd);
-	stack[n > 0 ? n : 0] = 0;
-	return strstr(stack, function);
-}
-
 static bool anything_sleeps_in(const char *function)
 {
 	DIR *proc = opendir("/proc");
@@ -266,7 +252,7 @@ static bool anything_sleeps_in(const char *function)
 
 	NEED(proc);
 	while (!found && (entry = readdir(proc)))
-		found = isdigit(entry->d_name[0]) && sleeps_in(entry->d_name, function);
+		found = isdigit(entry->d_name[0]) && raw_sleeps_in(atoi(entry->d_name), function);
 	closedir(proc);
 	return found;
 }
@@ -326,10 +312,7 @@ static int touch_pages(void *arg)
 
 static bool touches(int i)
 {
-	char tid[16];
-
-	snprintf(tid, sizeof(tid), "%d", toucher->thread[i].tid);
-	return sleeps_in(tid, "at_vm_fault");
+	return raw_sleeps_in(toucher->thread[i].tid, "at_vm_fault");
 }
 
 static bool touching_provider_opens(void)
@@ -359,7 +342,7 @@ static void I18_zap_waits_for_no_fault(void)
 	int status, seen = 0;
 	pid_t child;
 
-	NEED(!access(SINK_KNOB, W_OK));
+	NEED(!access(SINK_KNOB, W_OK) && !access(SWITCH_KNOB, W_OK));
 	toucher = mmap(NULL, sizeof(*toucher), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		       -1, 0);
 	NEED(toucher != MAP_FAILED && !raw_nl_open(&nl));
@@ -375,8 +358,12 @@ static void I18_zap_waits_for_no_fault(void)
 		while (!touches(i))
 			usleep(1000);
 	}
-	/* The starts find a range in which pages are mapped, and let a worker clean it. */
-	for (int i = 0; i < 3; i++)
+	/*
+	 * The second start finds one range in use, and pages mapped in the other one. It lets a
+	 * worker clean that range.
+	 */
+	NEED(!raw_put(SWITCH_KNOB, SWITCH_US));
+	for (int i = 0; i < 2; i++)
 		terminate(running("touches"));
 	/* A worker may be seen while it works, but not each time. */
 	for (int i = 0; i < 20; i++) {
@@ -385,12 +372,10 @@ static void I18_zap_waits_for_no_fault(void)
 	}
 	EXPECT(seen < 10);
 	EXPECT(touches(0) && touches(1));
-	NEED(!raw_put(SINK_KNOB, "0"));
+	NEED(!raw_put(SINK_KNOB, "0") && !raw_put(SWITCH_KNOB, "0"));
 	while (touches(0) || touches(1))
 		usleep(1000);
 	/* Then a worker cleans the range, so that a session can use it. */
-	for (int i = 0; i < 100 && toucher->rings == toucher->touched; i++)
-		run_touching_provider();
 	for (int i = 0; i < 100 && toucher->rings != toucher->touched; i++)
 		run_touching_provider();
 	EXPECT_IS(toucher->rings, toucher->touched);
