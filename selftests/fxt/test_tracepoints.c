@@ -389,7 +389,8 @@ static void later_names_replace_earlier_ones(void **unused)
 		const char *comm, *name;
 	} rows[] = {
 		{ 700, "worker", "worker" }, { 700, "worker", NULL }, { 700, "exec", "exec" },
-		{ 0, NULL, NULL }, { 800, "next", "next" }, { 800, "", "session" },
+		{ 0, NULL, NULL }, { 700, NULL, NULL }, { 800, "next", "next" },
+		{ 800, "", "session" },
 		{ 800, "ignored", NULL }, { 900, "ignored", NULL },
 	};
 	struct stream s;

@@ -197,7 +197,10 @@ void atc_process_record(struct at_compose *c, int32_t pid, const char *name);
 void atc_thread_record(struct at_compose *c, int32_t pid, int32_t tid, const char *name);
 struct atc_task *atc_task(struct at_compose *c, int32_t tid);
 int atc_task_name(struct at_compose *c, int32_t tid, int32_t pid, const char *comm);
-/* Sets the name and process of a thread that the session has not named. */
+/*
+ * Sets the name and process of a thread that the session has not named. @comm: NULL if the name is
+ * not known
+ */
 int atc_task_suggest(struct at_compose *c, struct atc_task *t, int32_t pid, const char *comm);
 int atc_process_name(struct at_compose *c, int32_t pid, unsigned int rank,
 		     const void *name, size_t len);

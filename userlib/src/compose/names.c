@@ -195,9 +195,9 @@ int atc_task_suggest(struct at_compose *c, struct atc_task *t, int32_t pid, cons
 {
 	int err;
 
-	if (t->named && !t->suggested)
+	if (t->named && (!t->suggested || (!comm && t->pid == pid)))
 		return 0;
-	err = atc_task_name(c, t->tid, pid, comm);
+	err = atc_task_name(c, t->tid, pid, comm ? comm : "?");
 	t->suggested = true;
 	return err;
 }

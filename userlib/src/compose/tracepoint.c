@@ -218,7 +218,7 @@ static int introduce(struct at_compose *c, int32_t tid, int32_t known, const cha
 	if (!task)
 		return -ENOMEM;
 	if (known)
-		err = atc_task_suggest(c, task, known, comm ? comm : "?");
+		err = atc_task_suggest(c, task, known, comm);
 	if (!err)
 		err = atc_task_seen(c, tid, NULL);
 	*pid = task->pid ? task->pid : tid;
