@@ -41,11 +41,12 @@
  *
  * A user must not choose for how long at_lock is held. So memory is allocated and charged under it
  * only with GFP_NOWAIT, and no names are compared with the patterns of several sessions or
- * providers, no threads or processes are visited, and no readers of a device's descriptor are woken
- * under it. A loop over members or providers releases it by at_pause() or at_turn(). A look-up of a
- * session by id does not take it, and a walk over the providers of a session takes it for one step
- * only. The longest sections send a notification to all subscribers that may see it, at most 64 of
- * a user, give one provider its patterns, at most 200, or copy a provider's names, at most 256 KiB.
+ * providers, no threads or processes are visited, and nothing that waits for a device's descriptor
+ * or a subscriber's socket is woken under it. A loop over members or providers releases it by
+ * at_pause() or at_turn(). A look-up of a session by id does not take it, and a walk over the
+ * providers of a session takes it for one step only. The longest sections create a notification for
+ * all subscribers that may see it, at most 64 of a user, and send it if that takes a short time,
+ * give one provider its patterns, at most 200, or copy a provider's names, at most 256 KiB.
  *
  * The holder of a spinlock is not preempted, so that a CPU quota does not throttle it. With
  * PREEMPT_RT, at_lock sleeps and its holder can be preempted. Before Linux 6.18, a task of the fair

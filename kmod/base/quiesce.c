@@ -195,7 +195,7 @@ void at_quiesce_flush(void)
 {
 	flush_workqueue(at_user_wq);
 	flush_workqueue(at_wq);
-	/* No descriptor is open: this work is queued only for descriptors with waiters. */
+	/* No descriptor is open and no subscriber is left, so this work is not queued any more. */
 	flush_workqueue(at_wake_wq);
 }
 

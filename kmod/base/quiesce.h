@@ -62,8 +62,8 @@ extern struct workqueue_struct *at_user_wq;
  */
 extern struct workqueue_struct *at_zap_wq;
 /*
- * For waking threads that read or poll a descriptor. A user chooses their number, so they must not
- * be woken under at_lock, or by a worker of at_wq.
+ * For waking threads that read or poll a descriptor or a subscriber's socket. A user chooses their
+ * number, so they must not be woken under at_lock, or by a worker of at_wq.
  */
 extern struct workqueue_struct *at_wake_wq;
 

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Notifications and their subscribers.
+ * Notifications: what they tell, and which subscribers get them
  *
- * Notifications are created and sent under at_lock, so that they arrive in the order in which
- * things happened. Sending does not wait for memory or for a socket. A notification that could
- * not be sent is counted; the next one that reaches the socket carries the count.
+ * Notifications are created under at_lock, so that they have the order in which things happened.
+ * subscriber.c sends them.
  */
 #include <linux/err.h>
-#include <linux/file.h>
-#include <linux/net.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
-#include <linux/slab.h>
+#include <linux/skbuff.h>
 #include <linux/user_namespace.h>
 #include <net/sock.h>
 
-#include "base/compat.h"
-#include "base/quota.h"
 #include "control/control.h"
 #include "control/monitor.h"
 #include "control/netlink.h"
+#include "control/subscriber.h"
 #include "provider/provider.h"
 #include "ring/user_rings.h"
 #include "session/member.h"
@@ -31,31 +27,6 @@
 	 nla_total_size(ASYNCTRACE_ALERT_MAX + 1) +		\
 	 nla_total_size_64bit(sizeof(u64)) +			\
 	 ASYNCTRACE_A_NOTIFICATION_MAX * nla_total_size(sizeof(u32)))
-
-/**
- * struct at_subscriber - a socket that receives notifications
- * @node: in at_subscribers; protected by at_lock, like all other fields
- * @sk: the socket, with a reference
- * @portid: the socket's port in its network namespace
- * @kinds: wanted kinds, enum asynctrace_notification_kinds
- * @session: id of the only session wanted; 0: all sessions
- * @caller: the subscriber, with a reference to its user namespace. Its rights decide which
- *	notifications are sent; user ids are translated to its namespace
- * @pid_ns: the subscriber's pid namespace; process ids are translated to it
- * @charge: the accounts that the subscription is charged to
- * @lost: number of notifications that could not be sent since the last one that was sent
- */
-struct at_subscriber {
-	struct list_head node;
-	struct sock *sk;
-	u32 portid;
-	u32 kinds;
-	u32 session;
-	struct at_caller caller;
-	struct pid_namespace *pid_ns;
-	struct at_charge *charge;
-	u32 lost;
-};
 
 /**
  * struct at_notification - what subscribers are notified of
@@ -134,7 +105,7 @@ static bool at_subscriber_wants(const struct at_subscriber *sub, const struct at
 	return !sub->session || (sees && ev->session->id == sub->session);
 }
 
-/* --- sending ----------------------------------------------------------------- */
+/* --- creating notifications -------------------------------------------------- */
 
 static int at_notification_fill(struct sk_buff *skb, const struct at_subscriber *sub,
 				const struct at_notification *ev)
@@ -144,7 +115,6 @@ static int at_notification_fill(struct sk_buff *skb, const struct at_subscriber 
 			   ASYNCTRACE_NOTIFICATION_KINDS_STOPPED;
 	const struct at_provider *p = ev->provider;
 	const char *name = p ? p->name : s->name;
-	u32 lost = sub->lost + ev->refused;
 
 	if (nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_KINDS, ev->kind) ||
 	    (s && nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_SESSION, s->id)) ||
@@ -158,8 +128,7 @@ static int at_notification_fill(struct sk_buff *skb, const struct at_subscriber 
 	     nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_STATUS, ev->status)) ||
 	    (ev->kind & of_run &&
 	     nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_GENERATION, s->run)) ||
-	    (ev->alert && nla_put_string(skb, ASYNCTRACE_A_NOTIFICATION_ALERT, ev->alert)) ||
-	    (lost && nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_LOST, lost)))
+	    (ev->alert && nla_put_string(skb, ASYNCTRACE_A_NOTIFICATION_ALERT, ev->alert)))
 		return -EMSGSIZE;
 	if (ev->kind != ASYNCTRACE_NOTIFICATION_KINDS_SAVE_BUFFER)
 		return 0;
@@ -171,63 +140,38 @@ static int at_notification_fill(struct sk_buff *skb, const struct at_subscriber 
 	return 0;
 }
 
-static int at_notification_send(const struct at_subscriber *sub, const struct at_notification *ev)
+/*
+ * Create a message without the number of lost notifications, which is known when it is sent.
+ *
+ * Return: the message; NULL if there is no memory for it.
+ */
+static struct sk_buff *at_notification_new(const struct at_subscriber *sub,
+					   const struct at_notification *ev)
 {
 	struct sk_buff *skb;
 	void *header;
 
 	skb = genlmsg_new(AT_NOTIFICATION_SIZE, GFP_NOWAIT | __GFP_NOWARN);
 	if (!skb)
-		return -ENOMEM;
+		return NULL;
 	header = genlmsg_put(skb, 0, 0, &at_genl_family, 0, ASYNCTRACE_CMD_NOTIFICATION);
 	if (!header || WARN_ON_ONCE(at_notification_fill(skb, sub, ev))) {
 		nlmsg_free(skb);
-		return -EMSGSIZE;
+		return NULL;
 	}
-	genlmsg_end(skb, header);
-	return genlmsg_unicast(sock_net(sub->sk), skb, sub->portid);
-}
-
-/*
- * Keep a subscriber's socket from being closed while a notification is sent. Messages are
- * sent to ports, and a closing socket frees its port before SOCK_DEAD is set, so that another
- * user's socket could get the notification.
- *
- * Return: the socket's file, with a reference; NULL if the socket is being closed.
- */
-static struct file *at_subscriber_hold(const struct at_subscriber *sub)
-{
-	struct file *file = NULL;
-
-	/* sock_orphan() clears sk_socket under this lock. */
-	read_lock_bh(&sub->sk->sk_callback_lock);
-	if (sub->sk->sk_socket)
-		file = at_get_file_active(&sub->sk->sk_socket->file);
-	read_unlock_bh(&sub->sk->sk_callback_lock);
-	return file;
+	return skb;
 }
 
 static void at_notify(const struct at_notification *ev)
 {
 	struct at_subscriber *sub;
-	struct file *file;
 
 	lockdep_assert_held(&at_lock);
 	if (!at_notify_wanted(ev->kind))
 		return;
-	list_for_each_entry(sub, &at_subscribers, node) {
-		if (!at_subscriber_wants(sub, ev))
-			continue;
-		file = at_subscriber_hold(sub);
-		if (!file)
-			continue;
-		if (at_notification_send(sub, ev))
-			sub->lost += 1 + ev->refused;
-		else
-			sub->lost = 0;
-		/* Does not sleep: the last fput() of a file defers closing it. */
-		fput(file);
-	}
+	list_for_each_entry(sub, &at_subscribers, node)
+		if (at_subscriber_wants(sub, ev))
+			at_subscriber_notify(sub, at_notification_new(sub, ev), ev->refused);
 }
 
 /**
@@ -382,48 +326,13 @@ static struct at_subscriber *at_subscriber_of(const struct sock *sk)
 	return NULL;
 }
 
-static void at_subscriber_free(struct at_subscriber *sub)
-{
-	if (!sub)
-		return;
-	at_caller_drop(&sub->caller);
-	put_pid_ns(sub->pid_ns);
-	at_charge_free(sub->charge);
-	sock_put(sub->sk);
-	kfree(sub);
-}
-
-/* End a subscription. The caller must free @sub. */
 static void at_subscriber_remove(struct at_subscriber *sub)
 {
 	lockdep_assert_held(&at_lock);
 	list_del(&sub->node);
 	at_wanted_update();
 	at_netlink_disown(sub->sk, sub->portid);
-}
-
-static struct at_subscriber *at_subscriber_new(struct sock *sk, u32 portid,
-					       const struct at_caller *caller,
-					       struct netlink_ext_ack *extack)
-{
-	struct at_subscriber *sub = kzalloc(sizeof(*sub), GFP_KERNEL_ACCOUNT);
-	struct at_charge *charge;
-
-	if (!sub)
-		return ERR_PTR(-ENOMEM);
-	charge = at_charge_new(caller->uid, caller->user_ns, AT_THING_SUBSCRIBER);
-	if (IS_ERR(charge)) {
-		at_charge_explain(PTR_ERR(charge), AT_THING_SUBSCRIBER, extack);
-		kfree(sub);
-		return ERR_CAST(charge);
-	}
-	sub->charge = charge;
-	sub->sk = sk;
-	sock_hold(sk);
-	sub->portid = portid;
-	sub->pid_ns = get_pid_ns(task_active_pid_ns(current));
-	at_caller_keep(&sub->caller, caller);
-	return sub;
+	at_subscriber_end(sub);
 }
 
 /**
@@ -481,7 +390,6 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 		list_add_tail(&sub->node, &at_subscribers);
 	} else if (!kinds && sub) {
 		at_subscriber_remove(sub);
-		new = sub;
 	}
 	if (kinds) {
 		sub->kinds = kinds;
@@ -509,21 +417,20 @@ void at_notify_socket_gone(const struct net *net, u32 portid)
 	lockdep_assert_held(&at_lock);
 	list_for_each_entry_safe(sub, next, &at_subscribers, node)
 		if (sub->portid == portid && sock_net(sub->sk) == net &&
-		    sock_flag(sub->sk, SOCK_DEAD)) {
+		    sock_flag(sub->sk, SOCK_DEAD))
 			at_subscriber_remove(sub);
-			at_subscriber_free(sub);
-		}
 }
 
-/* End all subscriptions. The family is unregistered, so that no requests come any more. */
+/*
+ * End all subscriptions. The family is unregistered, so that no requests come any more. Work of the
+ * subscribers may still run: at_quiesce_flush() waits for it.
+ */
 void at_notify_exit(void)
 {
 	struct at_subscriber *sub, *next;
 
 	spin_lock(&at_lock);
-	list_for_each_entry_safe(sub, next, &at_subscribers, node) {
+	list_for_each_entry_safe(sub, next, &at_subscribers, node)
 		at_subscriber_remove(sub);
-		at_subscriber_free(sub);
-	}
 	spin_unlock(&at_lock);
 }

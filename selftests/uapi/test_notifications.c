@@ -3,6 +3,9 @@
  * Notifications: each kind arrives in the order of what happened, only at sockets that may see it,
  * and reports how many were lost before it
  */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -560,6 +563,129 @@ static void overrun_is_also_a_socket_error(void)
 	end();
 }
 
+/* --- subscribers whose sockets are waited for --------------------------------------------- */
+
+/* Opens the subscriber's socket, and an epoll instance that waits for it, which this returns. */
+static int begin_waited_for(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int epoll = epoll_create1(EPOLL_CLOEXEC), one = 1, large = 64 << 20;
+
+	NEED(epoll >= 0 && !raw_nl_open(&sub));
+	NEED(!mnl_socket_setsockopt(sub.socket, NETLINK_NO_ENOBUFS, &one, sizeof(one)));
+	/* Answers to requests are lost, too, if the socket has no room for them. */
+	NEED(!setsockopt(mnl_socket_get_fd(sub.socket), SOL_SOCKET, SO_RCVBUFFORCE, &large,
+			 sizeof(large)));
+	NEED(!epoll_ctl(epoll, EPOLL_CTL_ADD, mnl_socket_get_fd(sub.socket), &event));
+	return epoll;
+}
+
+static int switched;	/* a session that switch_next() starts and stops in turn */
+static uint32_t switches;
+
+static void switch_begin(const char *name)
+{
+	NEED(!raw_nl_open(&nl));
+	switched = session(name, ASYNCTRACE_MODE_ONESHOT, "nothing");
+	switches = 0;
+	NEED(switched > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, switched));
+}
+
+static uint32_t switch_kind(uint32_t n)
+{
+	return n % 2 ? ASYNCTRACE_NOTIFICATION_KINDS_STOPPED :
+		       ASYNCTRACE_NOTIFICATION_KINDS_STARTED;
+}
+
+static int switch_next(void)
+{
+	return make(switches++ % 2 ? ASYNCTRACE_CMD_SESSION_STOP : ASYNCTRACE_CMD_SESSION_START,
+		    switched);
+}
+
+#define SWITCHES	1000
+
+/* @small: the socket has room for few notifications, so that some are lost. */
+static void read_switches(bool small)
+{
+	int epoll = begin_waited_for(), one = 1;
+	uint32_t all = 0, generation = 0;
+
+	NEED(!small || !setsockopt(mnl_socket_get_fd(sub.socket), SOL_SOCKET, SO_RCVBUF, &one,
+				   sizeof(one)));
+	NEED(!notification_subscribe(&sub, switch_kind(0) | switch_kind(1), 0));
+	switch_begin(small ? "in a small socket" : "in a large socket");
+	while (switches < SWITCHES)
+		NEED(!switch_next());
+	while (all < switches && switches < SWITCHES + 8) {
+		if (notification_next(&sub, &note, 1000, NULL)) {
+			/* The last ones were lost. The next one has their number. */
+			NEED(!switch_next());
+			continue;
+		}
+		all += note.lost;
+		EXPECT_IS(note.kind, switch_kind(all));
+		EXPECT(note.generation > generation ||
+		       (note.generation == generation && all % 2));
+		generation = note.generation;
+		all++;
+	}
+	EXPECT_IS(all, switches);
+	NEED(!notification_subscribe(&sub, 0, 0));
+	NEED(!switch_next());
+	NO_MORE();
+	close(epoll);
+	end();
+}
+
+static void waited_for_notifications_keep_order(void)
+{
+	read_switches(false);
+	read_switches(true);
+}
+
+static atomic_bool switch_enough;
+
+/* Returns NULL unless a request has failed. */
+static void *switch_often(void *arg)
+{
+	while (!switch_enough) {
+		if (switch_next())
+			return arg;
+		usleep(100);
+	}
+	return NULL;
+}
+
+/*
+ * The subscription ends by a request or by close(2), while notifications are sent. A fault shows in
+ * the kernel's log, or the test does not end.
+ */
+static void waited_for_subscription_may_end(void)
+{
+	pthread_t thread;
+	void *failed;
+
+	switch_begin("switched often");
+	switch_enough = false;
+	NEED(!pthread_create(&thread, NULL, switch_often, &switched));
+	for (int i = 0; i < 200; i++) {
+		int epoll = begin_waited_for();
+
+		NEED(!notification_subscribe(&sub, switch_kind(0) | switch_kind(1), 0));
+		NEED(!notification_next(&sub, &note, NOTIFICATION_PATIENCE, NULL));
+		NEED(i % 2 || !notification_subscribe(&sub, 0, 0));
+		raw_nl_close(&sub);
+		close(epoll);
+	}
+	switch_enough = true;
+	NEED(!pthread_join(thread, &failed));
+	EXPECT(!failed);
+	raw_nl_close(&nl);
+}
+
+/* --- limits ------------------------------------------------------------------------------- */
+
 #define SUBSCRIBERS_MAX	64
 
 static int subscribe_often(void *arg)
@@ -601,6 +727,8 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(notification_hides_foreign_session),
 	KTAP_TEST(slow_subscriber_gets_the_number_lost),
 	KTAP_TEST(overrun_is_also_a_socket_error),
+	KTAP_TEST(waited_for_notifications_keep_order),
+	KTAP_TEST(waited_for_subscription_may_end),
 	KTAP_TEST(a_user_has_so_many_subscriptions),
 };
 

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A request does not itself wake the threads that read a provider's or a session's descriptor,
- * because a user chooses their number, and the request holds a lock of all users.
+ * A request does not itself wake the threads that read a provider's or a session's descriptor, or
+ * a subscriber's socket, because a user chooses their number, and the request holds a lock of all
+ * users.
  */
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "ktap.h"
+#include "notifications.h"
 #include "raw.h"
 
 #define STRIDE	(64 * 1024)
@@ -38,15 +42,33 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
+/* Reads from a socket until a session has ended. */
+static void *read_notifications(void *sub)
+{
+	struct notification note = { 0 };
+	struct raw_nl *nl = sub;
+
+	reader = gettid();
+	while (note.kind != ASYNCTRACE_NOTIFICATION_KINDS_TERMINATED)
+		/* begin() looks for recv(2), but notification_next() waits in poll(2). */
+		if (recv(fd, nl->reply, 1, MSG_PEEK) != 1 ||
+		    notification_next(nl, &note, NOTIFICATION_PATIENCE, NULL))
+			return NULL;
+	return sub;
+}
+
 /* --- the trace of its wakeups ----------------------------------------------------- */
 
-/* Starts the reader, and traces who wakes it from the time on when it sleeps in @function. */
-static void begin(const char *function)
+/*
+ * Starts the reader, which runs @read, and traces who wakes it from the time on when it sleeps in
+ * @function.
+ */
+static void begin(void *(*read)(void *arg), void *arg, const char *function)
 {
 	char filter[32];
 
 	reader = 0;
-	NEED(!pthread_create(&reading, NULL, read_all, NULL));
+	NEED(!pthread_create(&reading, NULL, read, arg));
 	while (!reader || !raw_sleeps_in(reader, function))
 		usleep(1000);
 	NEED(!mkdir(TRACE, 0700));
@@ -98,7 +120,7 @@ static void request_wakes_no_observer_itself(void)
 
 	NEED(!raw_nl_open(&nl) && !raw_provider(&p, "wakes", STRIDE));
 	fd = p.fd;
-	begin("at_observe_read");
+	begin(read_all, NULL, "at_observe_read");
 	id = started();
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, id));
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
@@ -123,7 +145,7 @@ static void request_wakes_no_consumer_itself(void)
 	id = started();
 	fd = raw_open();
 	NEED(fd >= 0 && !raw_consume(fd, id));
-	begin("at_session_read");
+	begin(read_all, NULL, "at_session_read");
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, id));
 	end(&own, &others);
 	EXPECT_IS(own, 0);
@@ -133,9 +155,37 @@ static void request_wakes_no_consumer_itself(void)
 	raw_nl_close(&nl);
 }
 
+static void I18_request_wakes_no_subscriber(void)
+{
+	static struct raw_nl sub;
+	struct epoll_event event = { .events = EPOLLIN };
+	int id, epoll = epoll_create1(EPOLL_CLOEXEC);
+	unsigned int own, others;
+
+	NEED(!raw_nl_open(&nl) && !raw_nl_open(&sub));
+	NEED(!notification_subscribe(&sub, ALL_KINDS, 0));
+	fd = mnl_socket_get_fd(sub.socket);
+	/* It waits even while the reader does not. */
+	NEED(epoll >= 0 && !epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
+	begin(read_notifications, &sub, "netlink_recvmsg");
+	id = raw_session(&nl, "wakes", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "wakes");
+	NEED(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+	while (!raw_sleeps_in(reader, "netlink_recvmsg"))
+		usleep(1000);
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
+	end(&own, &others);
+	EXPECT_IS(own, 0);
+	EXPECT(others);
+	close(epoll);
+	raw_nl_close(&sub);
+	raw_nl_close(&nl);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(request_wakes_no_observer_itself),
 	KTAP_TEST(request_wakes_no_consumer_itself),
+	KTAP_TEST(I18_request_wakes_no_subscriber),
 };
 
 KTAP_MAIN(tests)
