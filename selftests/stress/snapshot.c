@@ -479,6 +479,7 @@ static void test_file(void)
 {
 	const char *path = "/tmp/snapshot.fxt";
 	char *buf = malloc(ASYNCTRACE_READ_MIN);
+	const unsigned int files = amount("KT_FILES", 3);
 	uint64_t events = 0;
 	uint32_t id;
 	pid_t pid;
@@ -493,7 +494,7 @@ static void test_file(void)
 	sh->go = 1;
 	while (sh->written[0] < 20000)
 		sleep_us(500);
-	for (int i = 0; i < 3; i++) {
+	for (unsigned int i = 0; i < files; i++) {
 		struct at_compose_options o = { .size = sizeof(o) };
 		struct at_compose *c;
 		ssize_t n;
