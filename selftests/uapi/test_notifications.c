@@ -617,7 +617,7 @@ static void read_switches(bool small)
 	switch_begin(small ? "in a small socket" : "in a large socket");
 	while (switches < SWITCHES)
 		NEED(!switch_next());
-	while (all < switches && switches < SWITCHES + 8) {
+	while (all < switches && switches < SWITCHES + 60) {
 		if (notification_next(&sub, &note, 1000, NULL)) {
 			/* The last ones were lost. The next one has their number. */
 			NEED(!switch_next());
