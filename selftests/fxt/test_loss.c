@@ -330,6 +330,56 @@ static void test_unrecorded_switches_become_other(void **unused)
 	words_free(&b);
 }
 
+/*
+ * A session is stopped and started twice. Records of CPU 4's first run arrive after the second
+ * start.
+ */
+static void test_no_thread_runs_while_stopped(void **unused)
+{
+	static const struct want want[] = {
+		{ T + 10, 101, 102, false },
+		{ T + 20, 0, 103, false },
+		{ T + 110, 103, 0, true },		/* the record came after the stop */
+		{ T + 310, 0, 103, true },
+		{ T + 310, 103, 101, false },
+		{ T + 100, 102, 0, true },
+		{ T + 210, 0, 102, true },		/* the same thread, which may have slept */
+		{ T + 210, 102, 104, false },
+		{ T + 250, 104, 0, true },
+		{ T + 320, 0, 105, false },
+	};
+	struct words b = { 0 };
+	struct stream s;
+
+	open_sched(&s);
+	put_switch(&b, 3, T + 10, 101, 102, 3);
+	s.ticks = T + 50;
+	give_sched(&s, 3, &b);
+	s.ticks = T + 100;
+	give_clock(&s, ASYNCTRACE_MOMENT_STOP);
+	s.ticks = T + 150;
+	give_clock(&s, ASYNCTRACE_MOMENT_RUNNING);
+	s.ticks = T + 200;
+	give_clock(&s, ASYNCTRACE_MOMENT_START);
+	s.ticks = T + 250;
+	give_clock(&s, ASYNCTRACE_MOMENT_RUNNING);
+	s.ticks = T + 300;
+	give_clock(&s, ASYNCTRACE_MOMENT_START);	/* the stop before it is missing */
+	s.ticks = T + 400;
+	put_switch(&b, 4, T + 20, 0, 103, 3);
+	put_wakeup(&b, 4, T + 110, 101, 0);
+	put_switch(&b, 4, T + 310, 103, 101, 3);
+	give_sched(&s, 4, &b);
+	put_switch(&b, 3, T + 210, 102, 104, 3);
+	put_switch(&b, 3, T + 320, 0, 105, 3);
+	give_sched(&s, 3, &b);
+	stream_finish(&s);
+	assert_switches(s.path, want, sizeof(want) / sizeof(want[0]));
+	assert_clean(s.path, -1);
+	stream_close(&s);
+	words_free(&b);
+}
+
 static void test_no_thread_runs_through_a_loss(void **unused)
 {
 	static const struct want want[] = {
@@ -465,6 +515,7 @@ int main(void)
 		cmocka_unit_test(test_markers_say_when_and_where),
 		cmocka_unit_test(test_claims_without_measure),
 		cmocka_unit_test(test_unrecorded_switches_become_other),
+		cmocka_unit_test(test_no_thread_runs_while_stopped),
 		cmocka_unit_test(test_no_thread_runs_through_a_loss),
 		cmocka_unit_test(test_impossible_scheduling_is_malformed),
 		cmocka_unit_test(test_wakeup_of_idle_without_its_weight),

@@ -149,6 +149,32 @@ static void state_lasts_since_the_session_follows(void **unused)
 	assert_int_equal(since(ASYNCTRACE_PROVIDER_F_LATE, 1, false), UINT64_MAX);
 }
 
+/* A thread may run while the session is stopped, so an earlier state does not last until then. */
+static void state_begins_after_the_last_start(void **unused)
+{
+	struct at_compose_thread t;
+	uint64_t start;
+	struct stream s;
+	struct file f;
+
+	stream_simple(&s);
+	s.ticks += 100;
+	give_clock(&s, ASYNCTRACE_MOMENT_STOP);
+	s.ticks += 100;
+	give_clock(&s, ASYNCTRACE_MOMENT_START);
+	start = s.ticks;
+	s.ticks += 100;
+	t = sleeper(&s);
+	t.since = 1;
+	assert_int_equal(at_compose_add_thread(s.c, &t), 0);
+	stream_finish(&s);
+	assert_int_equal(states_of(&f, s.path, 102), 1);
+	assert_int_equal(number_of(&f.rec, "state_since", ASYNCTRACE_FXT_ARG_UINT64), start);
+	file_close(&f);
+	assert_clean(s.path, -1);
+	stream_close(&s);
+}
+
 static void wrong_threads_are_refused(void **unused)
 {
 	struct at_compose_thread t;
@@ -303,6 +329,7 @@ int main(void)
 		cmocka_unit_test(G11_object_of_a_thread_has_its_state),
 		cmocka_unit_test(name_of_the_kernel_is_kept),
 		cmocka_unit_test(state_lasts_since_the_session_follows),
+		cmocka_unit_test(state_begins_after_the_last_start),
 		cmocka_unit_test(wrong_threads_are_refused),
 		cmocka_unit_test(later_files_repeat_states_that_are_valid),
 		cmocka_unit_test(older_records_leave_a_state_that_was_read),

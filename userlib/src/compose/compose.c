@@ -62,6 +62,7 @@ void at_compose_free(struct at_compose *c)
 	atc_map_free(&c->texts, atc_free);
 	atc_free(c->salts.entries);
 	atc_clock_free(&c->clock);
+	atc_free(c->pauses.of);
 	atc_free(c->items.of);
 	atc_free(c->items.tasks);
 	atc_free(c->stat_providers);
@@ -85,6 +86,8 @@ static int take_clock_chunk(struct at_compose *c, const struct asynctrace_clock_
 
 		if (s < 0)
 			return s;
+		if (atc_pauses_take(&c->pauses, p->what, p->boottime))
+			return -ENOMEM;
 		if (p->what < sizeof(names) / sizeof(names[0]))
 			name = names[p->what];
 		if (!c->started)

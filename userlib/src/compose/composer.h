@@ -42,6 +42,7 @@
 #include "clock.h"
 #include "map.h"
 #include "mem.h"
+#include "pauses.h"
 #include "text.h"
 
 #pragma GCC visibility push(hidden)
@@ -527,6 +528,7 @@ struct at_compose {
 	bool follows_all;		/* the session records all threads */
 	bool joins;			/* see at_compose_join() */
 	struct asynctrace_clock_pair pair;	/* the last clock pair */
+	struct atc_pauses pauses;
 
 	uint64_t sched_lost_until;	/* scheduling records before this time may be missing */
 	uint64_t unnamed, inferred, overlaps, protocol;

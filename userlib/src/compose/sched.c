@@ -10,6 +10,8 @@
  *	If records were lost, the running thread may have left its CPU. The CPU is shown as
  *	idle from the last record before the loss.
  *
+ *	If the session was stopped and started again, the CPU is shown as idle in between.
+ *
  *	If unknown threads ran between A and B, A is shown for a nanosecond after the CPU's
  *	last record, then "other", then B.
  *
@@ -232,6 +234,18 @@ void atc_sched_lost(struct at_compose *c, struct atc_ring *r)
 }
 
 /*
+ * Marks the CPU as idle from the moment at which the session was stopped, if it was started again
+ * between @before, the time of the CPU's previous record, and @ns.
+ */
+static void end_at_pause(struct at_compose *c, struct atc_ring *r, uint64_t before, uint64_t ns)
+{
+	const struct atc_pause *p = atc_pause_between(&c->pauses, before, ns);
+
+	if (p && r->running && r->tid)
+		inferred_switch(c, r, p->stop > before ? p->stop : before, 0, WEIGHT_IDLE);
+}
+
+/*
  * A record shows that @tid was running when the CPU switched at @ns. If the file shows another
  * thread on the CPU, adds switches to @tid. The CPU's previous record was at @before.
  */
@@ -240,15 +254,16 @@ static int join(struct at_compose *c, struct atc_ring *r, uint64_t before, uint6
 {
 	int err;
 
-	if (!r->running || r->tid == tid)
-		return 0;
-	if (r->lossy) {
+	if (r->lossy && r->tid != tid) {
 		uint64_t now = r->last_ns;
 
 		r->last_ns = before;
 		atc_sched_lost(c, r);
 		r->last_ns = now;
 	}
+	end_at_pause(c, r, before, ns);
+	if (!r->running || r->tid == tid)
+		return 0;
 	if (r->tid && !ASYNCTRACE_TID_IS_OTHER(r->tid)) {
 		int32_t between = tid ? ASYNCTRACE_TID_OTHER_ON(r->index) : 0;
 

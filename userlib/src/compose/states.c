@@ -163,13 +163,27 @@ int atc_state_left(struct atc_task *t, uint64_t ns, const struct atc_state *reas
 /* --- states that the recorder has read --------------------------------------------------- */
 
 /*
- * Returns the time since which the session has recorded all threads of @p: the start of the
+ * Returns the time of the session's last start. Threads may have changed their states while the
+ * session was stopped.
+ */
+static uint64_t last_start(const struct at_compose *c)
+{
+	const uint64_t start = atc_pauses_end(&c->pauses);
+
+	return start ? start : atc_clock_start(&c->clock);
+}
+
+/*
+ * Returns the time since which the session has recorded all threads of @p: the last start of the
  * session, or for a provider that joined later, the time of its first record. 0: unknown
  */
 static uint64_t followed_since(const struct at_compose *c, const struct atc_provider *p)
 {
-	return p->flags & ASYNCTRACE_PROVIDER_F_LATE ? p->recorded_since :
-						       atc_clock_start(&c->clock);
+	const uint64_t start = last_start(c);
+
+	if (!(p->flags & ASYNCTRACE_PROVIDER_F_LATE))
+		return start;
+	return p->recorded_since && p->recorded_since < start ? start : p->recorded_since;
 }
 
 static bool valid(const struct at_compose_thread *t)
@@ -226,7 +240,7 @@ int at_compose_add_thread(struct at_compose *c, const struct at_compose_thread *
  */
 static void find_followed(struct at_compose *c)
 {
-	const uint64_t all = c->follows_all ? atc_clock_start(&c->clock) : 0;
+	const uint64_t all = c->follows_all ? last_start(c) : 0;
 
 	atc_map_each(&c->processes, e)
 		((struct atc_process *)e->value)->followed_since = all;
@@ -237,7 +251,7 @@ static void find_followed(struct at_compose *c)
 
 		/* If the caller has read a state, the session recorded the process by then. */
 		if (p->read_since && (!since || since > p->read_since))
-			since = p->read_since;
+			since = p->read_since > last_start(c) ? p->read_since : last_start(c);
 		if (p == c->kernel || !process || !since || p->flags & ASYNCTRACE_PROVIDER_F_GONE)
 			continue;
 		if (!process->followed_since || process->followed_since > since)
