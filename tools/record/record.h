@@ -379,8 +379,14 @@ bool record_take_trigger(struct record_options *o, char *text);
 int record_open_triggers(struct recorder *r);
 int record_take_alerts(struct recorder *r);
 
-/* session.c */
+/* setup.c */
+/*
+ * Does everything that can fail before there is something to record. Returns 0 or a negative
+ * errno after a message.
+ */
 int record_setup(struct recorder *r);
+
+/* session.c */
 int record_run(struct recorder *r);
 void record_free(struct recorder *r);
 
