@@ -131,12 +131,39 @@ static void waiting_recorder_passes_signals_on(void **state)
 	}
 }
 
+/* Returns what record_interrupted() says when @sig is pending. */
+static bool interrupted_by(struct recorder *r, int sig)
+{
+	kill(getpid(), sig);
+	return record_interrupted(r);
+}
+
+/*
+ * While the reader of a pipe stalls, each signal wakes the recorder, also that of a child that
+ * ended.
+ */
+static void only_new_signal_ends_the_wait(void **state)
+{
+	struct recorder r = { 0 };
+
+	(void)state;
+	assert_int_equal(record_open_signals(&r), 0);
+	assert_false(interrupted_by(&r, SIGCHLD));
+	assert_false(interrupted_by(&r, SIGTERM));
+	assert_true(interrupted_by(&r, SIGINT));
+	assert_false(interrupted_by(&r, SIGCHLD));
+	assert_true(interrupted_by(&r, SIGTERM));
+	record_restore_signals(&r);
+	close(r.signals);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(command_runs),
 		cmocka_unit_test(missing_descriptors_are_reported),
 		cmocka_unit_test(waiting_recorder_passes_signals_on),
+		cmocka_unit_test(only_new_signal_ends_the_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

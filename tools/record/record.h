@@ -268,6 +268,11 @@ int record_open_signals(struct recorder *r);
 /* Restores the original signal actions, in the command's process. */
 void record_restore_signals(const struct recorder *r);
 void record_take_signals(struct recorder *r);
+/*
+ * Takes pending signals while the output's reader stalls. Returns true if writing must be given up:
+ * one of these signals asks to stop, and it is not the first. @arg: struct recorder
+ */
+bool record_interrupted(void *arg);
 /* If the command still runs, prints that it does and that the recording has ended. */
 void record_tell_child(const struct recorder *r);
 void record_wait_child(struct recorder *r);

@@ -9,15 +9,6 @@
 #include "record/record.h"
 #include "tool.h"
 
-/* Returns true if the writer should give up, at the second signal. */
-static bool interrupted(void *arg)
-{
-	struct recorder *r = arg;
-
-	record_take_signals(r);
-	return r->nr_signals > 1;
-}
-
 static int copy_session(const struct at_session_info *s, void *arg)
 {
 	struct session_args *a = arg;
@@ -175,7 +166,7 @@ int record_setup(struct recorder *r)
 		return err;
 	r->out.mask = &r->mask;
 	r->out.wait_fd = r->signals;
-	r->out.interrupted = interrupted;
+	r->out.interrupted = record_interrupted;
 	r->out.arg = r;
 	r->out.continued = r->opt.attach;
 	r->out.ends = r->opt.snapshot ? "the snapshot ends here, the session goes on" :

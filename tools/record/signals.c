@@ -110,6 +110,15 @@ void record_take_signals(struct recorder *r)
 	}
 }
 
+bool record_interrupted(void *arg)
+{
+	struct recorder *r = arg;
+	const unsigned int before = r->nr_signals;
+
+	record_take_signals(r);
+	return r->nr_signals > before && r->nr_signals > 1;
+}
+
 void record_tell_child(const struct recorder *r)
 {
 	const char *cmd = r->child ? tool_text(r->opt.cmd[0]) : NULL;

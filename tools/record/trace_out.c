@@ -135,7 +135,7 @@ static void fail(struct trace_out *o, int err)
 	uint64_t bytes = o->tail ? tail_written(o->tail) :
 			 o->cputime ? cputime_written(o->cputime) : at_compose_written(o->compose);
 	const char *unit = o->pack ? " of the unpacked trace" : "";
-	const char *why = err == -EINTR ? "it has no reader, and a second signal ended the wait" :
+	const char *why = err == -EINTR ? "its reader takes no more data, and a signal ended the wait" :
 					  strerror(-err);
 
 	o->failed = true;
