@@ -4,7 +4,8 @@
 #
 # They run in the test machine, except test_control, test_listings, test_status, test_quota,
 # test_proc, test_ftrace, test_watch, test_taken and test_processes, which fake the kernel's
-# answers, test_tasks, test_summary, test_missed, test_child, test_json and test_names.
+# answers, test_recorder, which fakes the library's, test_tasks, test_summary, test_missed,
+# test_child, test_json and test_names.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd
@@ -52,6 +53,13 @@ $(B)/selftests/tools/test_child: selftests/tools/test_child.c tools/record/child
 				 $(wildcard tools/record/*.h) tools/tool.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka
+
+$(B)/selftests/tools/test_recorder: selftests/tools/test_recorder.c selftests/tools/fake_module.c \
+				    selftests/tools/fake_module.h tools/tool.h \
+				    $(filter-out $(B)/tools/main.o,$(TOOLS_OBJ)) \
+				    $(B)/libasynctrace.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter-out %.h,$^) -lcmocka $(TOOLS_LIBS)
 
 $(B)/selftests/tools/test_summary: selftests/tools/test_summary.c tools/record/report.c \
 				   tools/common.c tools/json.c tools/fxt/utf8.c \
@@ -108,7 +116,7 @@ selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/pro
 		 $(B)/selftests/tools/test_proc $(B)/selftests/tools/test_taken \
 		 $(B)/selftests/tools/test_processes \
 		 $(B)/selftests/tools/test_summary $(B)/selftests/tools/test_child \
-		 $(B)/selftests/tools/test_missed \
+		 $(B)/selftests/tools/test_missed $(B)/selftests/tools/test_recorder \
 		 $(if $(TRACEFS_LIBS),$(B)/selftests/tools/test_ftrace \
 		 $(B)/selftests/tools/test_tasks $(B)/selftests/tools/test_watch) \
 		 $(B)/selftests/tools/sleepers \

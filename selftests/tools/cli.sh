@@ -191,6 +191,9 @@ events=$(events_in small/t.fxt)
 check "what the summary tells of is there" is "$events" .events
 check "what did not fit is counted" is true '.unwritten > 0'
 check "all that was traced" is true '[.events, .unwritten, .dropped] | add <= 120000'
+check circular status 125 "$AT" record --json -o small/t.fxt -s off -b 1M -m circular -- "$PROVIDER" 2 20000
+check "each record is counted once" is 120000 '.providers[] | select(.name == "provider") |
+	.delivered + .unwritten + .overwritten + .dropped + .malformed'
 end
 
 begin "record_to_full_device_says_one_thing"

@@ -242,7 +242,16 @@ static int record_loop(struct recorder *r)
 	}
 }
 
-/* Reads until nothing is left. */
+/*
+ * Returns the error to report of two, the first one usually. -ECANCELED says only that the file is
+ * full, so it hides no error.
+ */
+static int first_error(int err, int more)
+{
+	return err && !(err == -ECANCELED && more) ? err : more;
+}
+
+/* Reads until nothing is left, or until the first error. */
 static int take_all(struct recorder *r)
 {
 	int err;
@@ -276,6 +285,23 @@ static int take_rest(struct recorder *r)
 }
 
 /*
+ * Reads with @take, which is take_all() or take_rest(). If the file ends or fails meanwhile, reads
+ * on, because the composer counts the records that are not in the file. Returns the first error.
+ */
+static int take_and_count(struct recorder *r, int (*take)(struct recorder *r))
+{
+	int err = 0, more;
+	bool over;
+
+	do {
+		over = r->out.over;
+		more = take(r);
+		err = first_error(err, more);
+	} while (more && !over && r->out.over);
+	return err;
+}
+
+/*
  * Opens the stream. Waits while another process reads the session, such as asynctrace session
  * snapshot. Returns 0, or a negative errno after a message.
  */
@@ -302,15 +328,6 @@ static int consume(struct recorder *r)
 	}
 	tool_error("%s", at_ctl_error(r->ctl));
 	return r->in;
-}
-
-/*
- * Returns the error to report of two, the first one usually. -ECANCELED says only that the file is
- * full, so it hides no error.
- */
-static int first_error(int err, int more)
-{
-	return err && !(err == -ECANCELED && more) ? err : more;
 }
 
 /*
@@ -352,14 +369,9 @@ static int stop(struct recorder *r, int err)
 		if (more)
 			return first_error(err, more);
 	}
-	/*
-	 * If the session has stopped, no writer is left, so the loop ends. If the file becomes
-	 * full, the rest is counted.
-	 */
-	do {
-		more = r->unreadable ? 0 : stopped ? take_all(r) : take_rest(r);
-	} while (more == -ECANCELED);
-	err = first_error(err, more);
+	/* If the session has stopped, no writer is left, so take_all() ends. */
+	if (!r->unreadable)
+		err = first_error(err, take_and_count(r, stopped ? take_all : take_rest));
 	err = first_error(err, record_finish_tracepoints(r));
 	err = first_error(err, record_finish_throttling(r));
 	return first_error(err, record_finish_listing(r));
@@ -410,7 +422,7 @@ int record_run(struct recorder *r)
 
 	err = begin(r);
 	if (!err)
-		err = r->opt.snapshot ? take_all(r) : record_loop(r);
+		err = r->opt.snapshot ? take_and_count(r, take_all) : record_loop(r);
 	if (!err && r->opt.snapshot)
 		err = record_finish_throttling(r);
 	if (!err && r->opt.snapshot)

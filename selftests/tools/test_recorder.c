@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The recorder from its command line to its summary, with a made-up module */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "fake_module.h"
+#include "tool.h"
+
+/* --- running the recorder -------------------------------------------------------------------- */
+
+/* The program that runs, and what it has printed */
+struct run {
+	pid_t pid;
+	int out, err;
+	int status;
+	char said[8192];
+};
+
+/* Runs the command in a child, because it changes signals, limits and global variables. */
+static void begin(struct run *x, const char *const *args)
+{
+	char *argv[32] = { NULL };
+	int argc = 0;
+
+	/* Options change their arguments. */
+	for (; args[argc]; argc++)
+		argv[argc] = strdup(args[argc]);
+	x->out = memfd_create("out", 0);
+	x->err = memfd_create("err", 0);
+	assert_true(x->out >= 0 && x->err >= 0);
+	fflush(NULL);
+	x->pid = fork();
+	assert_true(x->pid >= 0);
+	if (x->pid)
+		return;
+	dup2(x->out, STDOUT_FILENO);
+	dup2(x->err, STDERR_FILENO);
+	tool_begin(args[0], argv);
+	exit(tool_end(strcmp(args[0], "record") ? session_main(argc, argv) :
+						  record_main(argc, argv)));
+}
+
+/* Waits for the end of the command. */
+static void end(struct run *x)
+{
+	ssize_t n;
+
+	assert_int_equal(waitpid(x->pid, &x->status, 0), x->pid);
+	n = pread(x->err, x->said, sizeof(x->said) - 1, 0);
+	x->said[n > 0 ? n : 0] = '\0';
+}
+
+static void close_run(struct run *x)
+{
+	close(x->out);
+	close(x->err);
+}
+
+/* Runs record or session, and expects the exit status @status. */
+static void run(struct run *x, int status, const char *const *args)
+{
+	begin(x, args);
+	end(x);
+	if (!WIFEXITED(x->status) || WEXITSTATUS(x->status) != status)
+		fail_msg("status %x, not exit %d: %s", x->status, status, x->said);
+}
+
+#define RUN(x, status, ...)	run(x, status, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void expect_text(const struct run *x, const char *text)
+{
+	if (!strstr(x->said, text))
+		fail_msg("no '%s' in: %s", text, x->said);
+}
+
+/* Returns the sum of all counts of the program's records in the summary. */
+static uint64_t records(const struct run *x)
+{
+	static const char *const counts[] = {
+		"delivered", "malformed", "overwritten", "dropped", "cleared", "unwritten",
+	};
+	json_t *summary, *p;
+	uint64_t sum = 0;
+	size_t i;
+
+	lseek(x->out, 0, SEEK_SET);
+	summary = json_loadfd(x->out, 0, NULL);
+	assert_non_null(summary);
+	json_array_foreach(json_object_get(summary, "providers"), i, p) {
+		if (!json_integer_value(json_object_get(p, "id")))
+			continue;
+		for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++)
+			sum += json_integer_value(json_object_get(p, counts[c]));
+	}
+	json_decref(summary);
+	return sum;
+}
+
+/* --- tests ----------------------------------------------------------------------------------- */
+
+static void full_disk_leaves_no_record_uncounted(void **state)
+{
+	static const char *const rows[][12] = {
+		{ "record", "--json", "-s", "off", "-o", "full.fxt", "-d", "0.01" },
+		{ "record", "--json", "-s", "off", "-o", "full.fxt", "-d", "0.01", "-m",
+		  "circular" },
+		{ "record", "--json", "-s", "off", "-o", "full.fxt", "-d", "0.01", "-m",
+		  "oneshot" },
+		{ "session", "snapshot", "--json", "-o", "full.fxt", "fake" },
+	};
+	struct rlimit before, small;
+	struct run x;
+
+	(void)state;
+	fake = (struct fake_module){ .chunks = 100 };
+	getrlimit(RLIMIT_FSIZE, &before);
+	small = before;
+	small.rlim_cur = 1 << 16;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		setrlimit(RLIMIT_FSIZE, &small);
+		run(&x, 1, rows[i]);
+		setrlimit(RLIMIT_FSIZE, &before);
+		expect_text(&x, "cannot write full.fxt: File too large");
+		assert_int_equal(records(&x), fake.chunks * FAKE_EVENTS);
+		close_run(&x);
+	}
+}
+
+/* --- the directory of the tests --------------------------------------------------------------- */
+
+static char directory[] = "/tmp/recorder-XXXXXX";
+
+static int enter(void **state)
+{
+	(void)state;
+	return !mkdtemp(directory) || chdir(directory);
+}
+
+static int leave(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(full_disk_leaves_no_record_uncounted),
+	};
+
+	return cmocka_run_group_tests(tests, enter, leave);
+}
