@@ -264,6 +264,17 @@ check "no command was run" [ ! -e ran ]
 check "no instance is left" [ "$(instances)" = 0 ]
 end
 
+begin "recording's end removes the instance"
+"$AT" record -o t.fxt -d 0.5 -e sched:sched_switch -- \
+	sh -c 'until [ -e go ]; do sleep 0.1; done' 2>err &
+recorder=$!
+check "it has ended" soon says "The recording has ended"
+check "no instance is left" soon eval '[ "$(instances)" = 0 ]'
+touch go
+wait $recorder
+check "status of the command" [ $? = 0 ]
+end
+
 begin "next recorder removes a dead one's instance"
 "$AT" record -o t.fxt -e 'sched:*' -- sleep 100 2>err &
 recorder=$!

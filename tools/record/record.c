@@ -270,12 +270,11 @@ int record_all(struct recorder *r)
 	err = record_setup(r);
 	if (!err)
 		err = record_run(r);
-	/* Recording has ended, even if the command still runs: destroy the session now. */
-	at_ctl_close(r->ctl);
-	r->ctl = NULL;
-	if (r->in >= 0)
-		close(r->in);
-	record_wait_child(r);
+	/*
+	 * Recording has ended, even if the command still runs: destroy the session, remove the
+	 * ftrace instance and free the memory now.
+	 */
 	record_free(r);
+	record_wait_child(r);
 	return err;
 }

@@ -393,6 +393,7 @@ int record_setup(struct recorder *r);
 
 /* session.c */
 int record_run(struct recorder *r);
+/* Destroys the session, unless it was attached, and frees all that record_wait_child() needs not. */
 void record_free(struct recorder *r);
 
 /* slower.c */

@@ -446,6 +446,9 @@ int record_run(struct recorder *r)
 
 void record_free(struct recorder *r)
 {
+	at_ctl_close(r->ctl);
+	if (r->in >= 0)
+		close(r->in);
 	at_notifications_close(r->alerts);
 	taken_close(&r->taken);
 	ftrace_close(r->ftrace);
