@@ -144,7 +144,7 @@ static bool interrupted_by(struct recorder *r, int sig)
  */
 static void only_new_signal_ends_the_wait(void **state)
 {
-	struct recorder r = { 0 };
+	struct recorder r = { .out.fd = 0 };
 
 	(void)state;
 	assert_int_equal(record_open_signals(&r), 0);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,6 +141,27 @@ static void full_disk_leaves_no_record_uncounted(void **state)
 	}
 }
 
+static void terminate(void)
+{
+	kill(getpid(), SIGTERM);
+}
+
+/* The signal must neither kill the recorder, which may have an ftrace instance, nor wait. */
+static void signal_ends_wait_for_reader_of_pipe(void **state)
+{
+	struct run x;
+
+	(void)state;
+	fake = (struct fake_module){ .chunks = 1, .at_init = terminate };
+	assert_int_equal(mkfifo("unread", 0600), 0);
+	RUN(&x, 1, "record", "-s", "off", "-o", "unread");
+	expect_text(&x, "a signal came before unread had a reader; nothing was recorded");
+	close_run(&x);
+	RUN(&x, 125, "record", "-s", "off", "-o", "unread", "--", "touch", "ran");
+	assert_int_equal(access("ran", F_OK), -1);
+	close_run(&x);
+}
+
 /* --- the directory of the tests --------------------------------------------------------------- */
 
 static char directory[] = "/tmp/recorder-XXXXXX";
@@ -163,6 +185,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_disk_leaves_no_record_uncounted),
+		cmocka_unit_test(signal_ends_wait_for_reader_of_pipe),
 	};
 
 	return cmocka_run_group_tests(tests, enter, leave);

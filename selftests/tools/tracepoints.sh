@@ -275,6 +275,17 @@ wait $recorder
 check "status of the command" [ $? = 0 ]
 end
 
+begin "signal before a pipe's reader: no instance"
+mkfifo unread
+"$AT" record -o unread -e sched:sched_switch 2>err & recorder=$!
+check "it waits" soon eval '[ "$(instances)" = 1 ]'
+kill -TERM $recorder
+wait $recorder
+check "status" [ $? = 1 ]
+check "reason" says "a signal came before unread had a reader"
+check "no instance is left" [ "$(instances)" = 0 ]
+end
+
 begin "next recorder removes a dead one's instance"
 "$AT" record -o t.fxt -e 'sched:*' -- sleep 100 2>err &
 recorder=$!

@@ -269,8 +269,9 @@ int record_open_signals(struct recorder *r);
 void record_restore_signals(const struct recorder *r);
 void record_take_signals(struct recorder *r);
 /*
- * Takes pending signals while the output's reader stalls. Returns true if writing must be given up:
- * one of these signals asks to stop, and it is not the first. @arg: struct recorder
+ * Takes pending signals while the output's reader stalls, or has not opened the pipe. Returns true
+ * if the recorder must give up: one of these signals asks to stop, and either it is not the first
+ * or the file is not open yet. @arg: struct recorder
  */
 bool record_interrupted(void *arg);
 /* If the command still runs, prints that it does and that the recording has ended. */
@@ -393,7 +394,10 @@ int record_setup(struct recorder *r);
 
 /* session.c */
 int record_run(struct recorder *r);
-/* Destroys the session, unless it was attached, and frees all that record_wait_child() needs not. */
+/*
+ * Destroys the session, unless it was attached, and frees all memory. record_wait_child() may be
+ * called later.
+ */
 void record_free(struct recorder *r);
 
 /* slower.c */

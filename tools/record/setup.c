@@ -164,7 +164,6 @@ int record_setup(struct recorder *r)
 	err = open_session(r);
 	if (err)
 		return err;
-	r->out.mask = &r->mask;
 	r->out.wait_fd = r->signals;
 	r->out.interrupted = record_interrupted;
 	r->out.arg = r;

@@ -116,6 +116,9 @@ bool record_interrupted(void *arg)
 	const unsigned int before = r->nr_signals;
 
 	record_take_signals(r);
+	/* The file is not open yet, so there is nothing to lose. */
+	if (r->out.fd < 0)
+		return r->nr_signals > 0;
 	return r->nr_signals > before && r->nr_signals > 1;
 }
 

@@ -122,8 +122,6 @@ int trace_out_open(struct trace_out *o)
 	if (err)
 		return err;
 	o->largest = room_for(o, o->chunk, false);
-	/* From now on, signals must not end the process with a partial record. */
-	o->mask = NULL;
 	o->compose = at_compose_new(&opts);
 	return o->compose ? 0 : trace_out_cannot(o, -errno);
 }

@@ -3,7 +3,6 @@
 #ifndef AT_TRACE_OUT_H
 #define AT_TRACE_OUT_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,9 +34,9 @@
  * @cpu_time: durations get the CPU time of their threads
  * @missed: for @cpu_time: see cputime_settle()
  * @ends: consequence of a failure, for messages: "recording ends here"
- * @mask: signal mask while open() of the first file waits for a named pipe's reader
  * @wait_fd: descriptor that interrupts waiting; -1: none
- * @interrupted: called when @wait_fd is ready; true: give up writing
+ * @interrupted: called when @wait_fd is ready, and repeatedly while a named pipe has no reader.
+ *	true: give up
  * @arg: argument of @interrupted
  *
  * @fd: descriptor of the current file; -1: none
@@ -69,7 +68,6 @@ struct trace_out {
 	bool cpu_time;
 	bool missed;
 	const char *ends;
-	const sigset_t *mask;
 	int wait_fd;
 	bool (*interrupted)(void *arg);
 	void *arg;

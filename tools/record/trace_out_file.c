@@ -15,6 +15,9 @@
 #include "tool.h"
 #include "record/trace_out_file.h"
 
+/* Interval at which to look for the reader of a named pipe */
+#define READER_MS	100
+
 /* A write of at most this many bytes that a full disk refuses is not divided. */
 #define WRITE_MIN	4096
 
@@ -166,10 +169,45 @@ static uint64_t offset_of(int fd, const struct stat *st)
 	return here > 0 ? here : 0;
 }
 
+static bool is_pipe(const char *name)
+{
+	struct stat st;
+
+	return !stat(name, &st) && S_ISFIFO(st.st_mode);
+}
+
+/*
+ * Opens the file o->name. A named pipe cannot be opened before its reader: waits for that, or for a
+ * signal. With --rotate, which refuses pipes, does not wait. Returns a negative errno, after a
+ * message, if the file cannot be opened.
+ */
+static int open_named(struct trace_out *o)
+{
+	struct pollfd signals = { .fd = o->wait_fd, .events = POLLIN };
+	int err;
+
+	for (;;) {
+		o->fd = open(o->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+		if (o->fd >= 0) {
+			/* Writers of trace_out_write() expect a descriptor that blocks. */
+			fcntl(o->fd, F_SETFL, fcntl(o->fd, F_GETFL) & ~O_NONBLOCK);
+			return 0;
+		}
+		err = -errno;
+		if (err != -ENXIO || o->numbered || !is_pipe(o->name))
+			return trace_out_cannot(o, err);
+		poll(&signals, 1, READER_MS);
+		if (o->interrupted && o->interrupted(o->arg)) {
+			tool_error("a signal came before %s had a reader; nothing was recorded",
+				   tool_text(o->name));
+			return -EINTR;
+		}
+	}
+}
+
 int trace_out_open_file(struct trace_out *o)
 {
 	struct at_compose_options *opts = &o->target;
-	sigset_t blocked;
 	struct stat st;
 	int err;
 
@@ -179,20 +217,9 @@ int trace_out_open_file(struct trace_out *o)
 		o->name[0] = '\0';
 		return trace_out_cannot(o, -ENAMETOOLONG);
 	} else {
-		/*
-		 * open() of a named pipe waits for its reader. The default action of a signal
-		 * must end that.
-		 */
-		sigprocmask(SIG_SETMASK, o->mask, &blocked);
-		/*
-		 * With --rotate, a named pipe is refused below, so open() must not wait for its
-		 * reader.
-		 */
-		o->fd = open(o->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
-				      (o->numbered ? O_NONBLOCK : 0), 0666);
-		err = errno;
-		sigprocmask(SIG_SETMASK, &blocked, NULL);
-		errno = err;
+		err = open_named(o);
+		if (err)
+			return err;
 	}
 	if (o->fd < 0 || fstat(o->fd, &st))
 		return trace_out_cannot(o, -errno);
