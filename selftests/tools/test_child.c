@@ -140,7 +140,7 @@ static bool interrupted_by(struct recorder *r, int sig)
 
 /*
  * While the reader of a pipe stalls, each signal wakes the recorder, also that of a child that
- * ended.
+ * ended. The first signal ends the recording, and makes the recorder print that it waits.
  */
 static void only_new_signal_ends_the_wait(void **state)
 {
@@ -149,7 +149,9 @@ static void only_new_signal_ends_the_wait(void **state)
 	(void)state;
 	assert_int_equal(record_open_signals(&r), 0);
 	assert_false(interrupted_by(&r, SIGCHLD));
+	assert_false(r.stalled);
 	assert_false(interrupted_by(&r, SIGTERM));
+	assert_true(r.stalled);
 	assert_true(interrupted_by(&r, SIGINT));
 	assert_false(interrupted_by(&r, SIGCHLD));
 	assert_true(interrupted_by(&r, SIGTERM));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The recorder from its command line to its summary, with a made-up module */
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -31,8 +33,11 @@ struct run {
 	char said[8192];
 };
 
-/* Runs the command in a child, because it changes signals, limits and global variables. */
-static void begin(struct run *x, const char *const *args)
+/*
+ * Runs the command in a child, because it changes signals, limits and global variables. @out: its
+ * standard output
+ */
+static void begin(struct run *x, const char *const *args, int out)
 {
 	char *argv[32] = { NULL };
 	int argc = 0;
@@ -40,7 +45,7 @@ static void begin(struct run *x, const char *const *args)
 	/* Options change their arguments. */
 	for (; args[argc]; argc++)
 		argv[argc] = strdup(args[argc]);
-	x->out = memfd_create("out", 0);
+	x->out = out;
 	x->err = memfd_create("err", 0);
 	assert_true(x->out >= 0 && x->err >= 0);
 	fflush(NULL);
@@ -55,14 +60,16 @@ static void begin(struct run *x, const char *const *args)
 						  record_main(argc, argv)));
 }
 
-/* Waits for the end of the command. */
-static void end(struct run *x)
+/* Waits for the end of the command, and expects the exit status @status. */
+static void end(struct run *x, int status)
 {
 	ssize_t n;
 
 	assert_int_equal(waitpid(x->pid, &x->status, 0), x->pid);
 	n = pread(x->err, x->said, sizeof(x->said) - 1, 0);
 	x->said[n > 0 ? n : 0] = '\0';
+	if (!WIFEXITED(x->status) || WEXITSTATUS(x->status) != status)
+		fail_msg("status %x, not exit %d: %s", x->status, status, x->said);
 }
 
 static void close_run(struct run *x)
@@ -74,10 +81,8 @@ static void close_run(struct run *x)
 /* Runs record or session, and expects the exit status @status. */
 static void run(struct run *x, int status, const char *const *args)
 {
-	begin(x, args);
-	end(x);
-	if (!WIFEXITED(x->status) || WEXITSTATUS(x->status) != status)
-		fail_msg("status %x, not exit %d: %s", x->status, status, x->said);
+	begin(x, args, memfd_create("out", 0));
+	end(x, status);
 }
 
 #define RUN(x, status, ...)	run(x, status, (const char *const[]){ __VA_ARGS__, NULL })
@@ -162,6 +167,103 @@ static void signal_ends_wait_for_reader_of_pipe(void **state)
 	close_run(&x);
 }
 
+/* Waits until the command has printed the text on standard error. */
+static void wait_for_text(struct run *x, const char *text)
+{
+	const struct timespec moment = { .tv_nsec = 10 * 1000 * 1000 };
+
+	for (;;) {
+		ssize_t n = pread(x->err, x->said, sizeof(x->said) - 1, 0);
+
+		x->said[n > 0 ? n : 0] = '\0';
+		if (strstr(x->said, text))
+			return;
+		if (waitpid(x->pid, &x->status, WNOHANG))
+			fail_msg("status %x, without '%s': %s", x->status, text, x->said);
+		nanosleep(&moment, NULL);
+	}
+}
+
+#define WAITS	"the reader of standard output takes no more data: waiting for it"
+
+/* Begins a recording into a pipe that nobody reads. Returns the end for reading. */
+static int begin_stalled(struct run *x, const char *const *args)
+{
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	fcntl(fds[1], F_SETPIPE_SZ, 4096);
+	fake = (struct fake_module){ .chunks = 20 };
+	begin(x, args, fds[1]);
+	close(fds[1]);
+	x->out = -1;
+	return fds[0];
+}
+
+static void stalled_reader_is_named(void **state)
+{
+	static const struct {
+		int status;
+		bool unlimited;	/* a signal must end the recording */
+		const char *args[9];
+	} rows[] = {
+		{ 1, true, { "record", "-s", "off", "-o", "-" } },
+		{ 1, false, { "record", "-s", "off", "-o", "-", "-d", "0.01" } },
+		{ 125, false, { "record", "-s", "off", "-o", "-", "--", "true" } },
+		{ 1, true, { "session", "snapshot", "-o", "-", "fake" } },
+	};
+	struct run x;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const int in = begin_stalled(&x, rows[i].args);
+		struct pollfd fd = { .fd = in, .events = POLLIN };
+
+		poll(&fd, 1, -1);
+		if (rows[i].unlimited)
+			kill(x.pid, SIGTERM);
+		wait_for_text(&x, WAITS);
+		kill(x.pid, SIGTERM);
+		end(&x, rows[i].status);
+		expect_text(&x, "its reader takes no more data, and a signal ended the wait");
+		close(in);
+		close_run(&x);
+	}
+}
+
+/*
+ * Two signals end the recording while the command runs. When the command ends, the recorder must
+ * still wait for the reader.
+ */
+static void end_of_command_does_not_end_the_wait(void **state)
+{
+	static const char *const args[] = {
+		"record", "-s", "off", "-o", "-", "--", "sh", "-c",
+		"trap '' TERM; exec sleep 1000", NULL,
+	};
+	char buffer[65536];
+	struct run x;
+	int command, in = begin_stalled(&x, args);
+	struct pollfd fd = { .fd = in, .events = POLLIN };
+
+	(void)state;
+	poll(&fd, 1, -1);
+	kill(x.pid, SIGTERM);
+	wait_for_text(&x, "once more ends the recording");
+	kill(x.pid, SIGTERM);
+	wait_for_text(&x, WAITS);
+	assert_int_equal(sscanf(strstr(x.said, "(process "), "(process %d)", &command), 1);
+	kill(command, SIGKILL);
+	/* The recorder reaps the command when its signal has woken it. */
+	while (!kill(command, 0))
+		usleep(10000);
+	while (read(in, buffer, sizeof(buffer)) > 0)
+		;
+	end(&x, 128 + SIGKILL);
+	close(in);
+	close_run(&x);
+}
+
 /* --- the directory of the tests --------------------------------------------------------------- */
 
 static char directory[] = "/tmp/recorder-XXXXXX";
@@ -186,6 +288,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_disk_leaves_no_record_uncounted),
 		cmocka_unit_test(signal_ends_wait_for_reader_of_pipe),
+		cmocka_unit_test(stalled_reader_is_named),
+		cmocka_unit_test(end_of_command_does_not_end_the_wait),
 	};
 
 	return cmocka_run_group_tests(tests, enter, leave);

@@ -182,6 +182,7 @@ struct throttling {
  * @nr_signals: number of signals that ask to stop
  * @mask: blocked signals when the program was started
  * @before: actions of the RECORD_SIGNALS signals at that time
+ * @stalled: it was printed that the recorder waits for the output's reader
  * @rotate: SIGHUP asked for the next file
  * @ended: another process destroyed the session
  * @drained: the session is stopped, and all of its records have been read
@@ -215,6 +216,7 @@ struct recorder {
 	unsigned int nr_signals;
 	sigset_t mask;
 	struct sigaction before[RECORD_SIGNALS];
+	bool stalled;
 	bool rotate;
 	bool ended;
 	bool drained;
@@ -268,10 +270,12 @@ int record_open_signals(struct recorder *r);
 /* Restores the original signal actions, in the command's process. */
 void record_restore_signals(const struct recorder *r);
 void record_take_signals(struct recorder *r);
+/* Returns true if the command, a signal or the time asks to end the recording. */
+bool record_is_ending(const struct recorder *r);
 /*
- * Takes pending signals while the output's reader stalls, or has not opened the pipe. Returns true
- * if the recorder must give up: one of these signals asks to stop, and either it is not the first
- * or the file is not open yet. @arg: struct recorder
+ * Takes pending signals while the output has no reader, or its reader takes no data. If the
+ * recording is to end, prints that it waits for the reader; a signal after that asks to give up.
+ * Before the output is open, any signal does. Returns true to give up. @arg: struct recorder
  */
 bool record_interrupted(void *arg);
 /* If the command still runs, prints that it does and that the recording has ended. */

@@ -188,9 +188,7 @@ static int record_loop(struct recorder *r)
 		err = record_take_alerts(r);
 		if (err <= 0)
 			return err;
-		if (r->opt.cmd ? !r->child || r->nr_signals > 1 : r->nr_signals > 0)
-			return 0;
-		if (end && record_now() >= end)
+		if (record_is_ending(r))
 			return 0;
 		if (drain)
 			record_begin_round(r);

@@ -110,6 +110,14 @@ void record_take_signals(struct recorder *r)
 	}
 }
 
+bool record_is_ending(const struct recorder *r)
+{
+	/* The first signal is for the command. */
+	if (r->opt.cmd ? !r->child || r->nr_signals > 1 : r->nr_signals > 0)
+		return true;
+	return r->opt.seconds && record_now() >= r->started + r->opt.seconds;
+}
+
 bool record_interrupted(void *arg)
 {
 	struct recorder *r = arg;
@@ -119,7 +127,15 @@ bool record_interrupted(void *arg)
 	/* The file is not open yet, so there is nothing to lose. */
 	if (r->out.fd < 0)
 		return r->nr_signals > 0;
-	return r->nr_signals > before && r->nr_signals > 1;
+	if (!record_is_ending(r))
+		return false;
+	if (r->stalled)
+		return r->nr_signals > before;
+	r->stalled = true;
+	record_line_clear(r);
+	fprintf(stderr, "the recording is to end, but the reader of %s takes no more data: waiting for it; Ctrl-C or SIGTERM gives up\n",
+		tool_text(trace_out_name(&r->out)));
+	return false;
 }
 
 void record_tell_child(const struct recorder *r)

@@ -35,8 +35,8 @@
  * @missed: for @cpu_time: see cputime_settle()
  * @ends: consequence of a failure, for messages: "recording ends here"
  * @wait_fd: descriptor that interrupts waiting; -1: none
- * @interrupted: called when @wait_fd is ready, and repeatedly while a named pipe has no reader.
- *	true: give up
+ * @interrupted: called while a named pipe has no reader, or a reader takes no data: each second or
+ *	more often, and when @wait_fd is ready. true: give up
  * @arg: argument of @interrupted
  *
  * @fd: descriptor of the current file; -1: none

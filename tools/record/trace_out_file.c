@@ -15,6 +15,9 @@
 #include "tool.h"
 #include "record/trace_out_file.h"
 
+/* After each such time without room in a pipe, the recorder may say what it waits for. */
+#define STALLED_MS	1000
+
 /* Interval at which to look for the reader of a named pipe */
 #define READER_MS	100
 
@@ -104,7 +107,7 @@ static ssize_t write_out(void *arg, const void *buf, size_t len)
 	ssize_t n;
 
 	while (!fds[0].revents) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		if (poll(fds, 2, STALLED_MS) < 0 && errno != EINTR)
 			return -errno;
 		if (o->interrupted && o->interrupted(o->arg) && !fds[0].revents)
 			return -EINTR;
