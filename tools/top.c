@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
@@ -72,6 +73,7 @@ struct top {
 	struct screen screen;
 	struct snapshot *snapshot;
 	bool batch, json, chooses;	/* chooses: options of a new session were given */
+	bool cut;			/* a part of the last update was not printed */
 	uint64_t count;			/* 0: no limit */
 	uint64_t interval;		/* ns */
 	uint64_t next;			/* CLOCK_BOOTTIME of the next update */
@@ -305,11 +307,55 @@ static int update(struct top *t, uint64_t now)
 	return 0;
 }
 
-/* Returns false if standard output failed; tool_end() reports that. */
-static bool print(struct top *t)
+/*
+ * Writes to standard output. Its reader may stall, but signals are blocked, and must end the program
+ * then, too. So each write is small enough not to block. Returns false after a signal, or if standard
+ * output failed, which tool_end() reports.
+ */
+static bool write_text(struct top *t, const char *text, size_t len)
 {
-	(t->json ? plain_json : plain_text)(stdout, t->snapshot, &t->screen.view, source_name(t));
-	return !tool_flush();
+	struct pollfd fds[] = {
+		{ .fd = STDOUT_FILENO, .events = POLLOUT },
+		{ .fd = t->signals, .events = POLLIN },
+	};
+	size_t done = 0;
+
+	while (done < len) {
+		const size_t part = len - done < PIPE_BUF ? len - done : PIPE_BUF;
+
+		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0)
+			continue;
+		if (!fds[0].revents) {
+			t->cut = done;
+			return false;
+		}
+		if (fwrite(text + done, 1, part, stdout) != part || tool_flush())
+			return false;
+		done += part;
+	}
+	return true;
+}
+
+/* Returns 0, 1 to print no more, or a negative errno after a message. */
+static int print(struct top *t)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	bool failed = !f;
+
+	if (f) {
+		(t->json ? plain_json : plain_text)(f, t->snapshot, &t->screen.view,
+						    source_name(t));
+		failed = fclose(f);
+	}
+	if (failed) {
+		free(text);
+		return feed_failed(&t->feed, -ENOMEM);
+	}
+	failed = !write_text(t, text, len);
+	free(text);
+	return failed;
 }
 
 static void do_keys(struct top *t)
@@ -361,9 +407,11 @@ static int show(struct top *t, int state, uint64_t now)
 	int err = update(t, now);
 
 	t->next = now + t->interval;
+	if (!err && t->batch)
+		err = print(t);
 	if (err || !t->batch)
 		return err;
-	return !print(t) || state == FEED_END || (t->count && !--t->count);
+	return state == FEED_END || (t->count && !--t->count);
 }
 
 /*
@@ -432,6 +480,10 @@ static int run(struct top *t)
 		screen_close();
 	if (err)
 		return t->feed.path ? TOOL_USAGE : TOOL_FAILED;
+	if (t->cut) {
+		tool_error("a signal came while the reader of standard output stalled: the end of the last update is missing");
+		return TOOL_FAILED;
+	}
 	return t->live.damaged ? TOOL_FAILED : t->live.incomplete ? TOOL_INCOMPLETE : TOOL_OK;
 }
 

@@ -130,6 +130,51 @@ for signal in INT TERM HUP; do
 done
 end
 
+# stalled PAGES FILE: run top with a pipe as output that nobody reads, and in which PAGES pages are
+# free
+stalled() {
+	rm -f unread
+	mkfifo unread
+	exec 8<>unread
+	head -c $((65536 - $1 * 4096)) /dev/zero >&8
+	"$AT" top --batch --json --interval 0.05 "$2" >unread 2>err 8>&- & top=$!
+}
+
+# The pipe has no room.
+is_full() {
+	python3 -c 'import fcntl, struct, sys, termios
+sys.exit(struct.unpack("i", fcntl.ioctl(8, termios.FIONREAD, b"1234"))[0] != 65536)'
+}
+
+begin "signal_ends_it_while_its_reader_stalls"
+rm -f trace
+mkfifo trace
+for signal in INT TERM HUP; do
+	stalled 0 trace
+	sleep 0.5
+	kill -$signal $top
+	wait $top
+	check "$signal" [ $? = 0 ]
+	exec 8>&-
+done
+rm -f trace
+open_feed
+cat trace >file 9>&- &
+say "provider 1 100 shop" "thread 1 1 101 worker"
+for i in $(seq 100); do
+	say "begin 1 1 order $i $i"
+done
+close_feed
+wait
+stalled 1 file
+check "a part is printed" soon is_full
+kill -TERM $top
+wait $top
+check "status" [ $? = 1 ]
+check "reason" says "a signal came while the reader of standard output stalled: the end of the last"
+exec 8>&-
+end
+
 begin "program_tracing_itself_into_a_pipe_is_shown"
 rm -f trace
 mkfifo trace
