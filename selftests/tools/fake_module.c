@@ -78,7 +78,8 @@ static void *write_records(void *arg)
 {
 	static uint64_t words[3 * FAKE_EVENTS];
 
-	put_names();
+	if (fake.chunks)
+		put_names();
 	for (unsigned int c = 1; c <= fake.chunks; c++) {
 		for (uint64_t *w = words; w < words + 3 * FAKE_EVENTS; w += 3) {
 			w[0] = ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_INSTANT, 3, 0, 1, 1);

@@ -13,7 +13,7 @@
 
 /**
  * struct fake_module - what the module does
- * @chunks: number of chunks with events that the program writes
+ * @chunks: number of chunks with events that the program writes; 0: there is no program
  * @destroyed: another process destroys the session when the program has written them
  * @at_init: called when the session is initialised; NULL: no effect
  * @at_start: called when the session is started; NULL: no effect

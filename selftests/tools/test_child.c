@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,9 +20,22 @@
 
 /* --- stand-ins for the rest of the recorder -------------------------------------------------- */
 
+static bool interrupt_start;
+
+/* Makes a signal as that of a terminal, but of this process alone. */
+static void interrupt(void)
+{
+	siginfo_t si = { .si_signo = SIGINT, .si_code = SI_KERNEL };
+
+	syscall(SYS_rt_sigqueueinfo, getpid(), SIGINT, &si);
+}
+
+/* Is called after fork(), but a signal that is taken then may have come before. */
 void record_watch_tracepoints(struct recorder *r, pid_t pid)
 {
 	(void)r, (void)pid;
+	if (interrupt_start)
+		interrupt();
 }
 
 void record_watch_cgroups(struct recorder *r, pid_t pid)
@@ -72,7 +86,7 @@ static int start(struct recorder *r, rlim_t files, char said[256])
 
 static void command_runs(void **state)
 {
-	struct recorder r = { .opt.cmd = command };
+	struct recorder r = { .opt.cmd = command, .signals = -1 };
 	char said[256];
 	int status;
 
@@ -87,7 +101,7 @@ static void missing_descriptors_are_reported(void **state)
 {
 	(void)state;
 	for (rlim_t files = 0; files < 4; files++) {
-		struct recorder r = { .opt.cmd = command };
+		struct recorder r = { .opt.cmd = command, .signals = -1 };
 		char said[256];
 
 		assert_int_equal(start(&r, files, said), -EMFILE);
@@ -131,6 +145,22 @@ static void waiting_recorder_passes_signals_on(void **state)
 	}
 }
 
+static void signal_during_start_reaches_command(void **state)
+{
+	struct recorder r = { .opt.cmd = command };
+
+	(void)state;
+	signal(SIGINT, SIG_DFL);
+	assert_int_equal(record_open_signals(&r), 0);
+	interrupt_start = true;
+	assert_int_equal(record_start_child(&r), 0);
+	interrupt_start = false;
+	record_wait_child(&r);
+	record_restore_signals(&r);
+	close(r.signals);
+	assert_int_equal(record_exit_status(r.status), 128 + SIGINT);
+}
+
 /* Returns what record_interrupted() says when @sig is pending. */
 static bool interrupted_by(struct recorder *r, int sig)
 {
@@ -165,6 +195,7 @@ int main(void)
 		cmocka_unit_test(command_runs),
 		cmocka_unit_test(missing_descriptors_are_reported),
 		cmocka_unit_test(waiting_recorder_passes_signals_on),
+		cmocka_unit_test(signal_during_start_reaches_command),
 		cmocka_unit_test(only_new_signal_ends_the_wait),
 	};
 

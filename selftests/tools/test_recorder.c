@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -167,6 +168,27 @@ static void signal_ends_wait_for_reader_of_pipe(void **state)
 	close_run(&x);
 }
 
+/* Makes a signal as that of a terminal, which has not reached a later command. */
+static void interrupt(void)
+{
+	siginfo_t si = { .si_signo = SIGINT, .si_code = SI_KERNEL };
+
+	syscall(SYS_rt_sigqueueinfo, getpid(), SIGINT, &si);
+}
+
+static void early_signal_starts_no_command(void **state)
+{
+	struct run x;
+
+	(void)state;
+	fake = (struct fake_module){ .at_start = interrupt };
+	RUN(&x, 128 + SIGINT, "record", "-s", "off", "-o", "early.fxt", "--", "touch", "ran");
+	expect_text(&x, "a signal came before 'touch' was started, so it was not run");
+	expect_text(&x, "No events are in the file: the command was not run, see above");
+	assert_int_equal(access("ran", F_OK), -1);
+	close_run(&x);
+}
+
 /* Waits until the command has printed the text on standard error. */
 static void wait_for_text(struct run *x, const char *text)
 {
@@ -288,6 +310,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_disk_leaves_no_record_uncounted),
 		cmocka_unit_test(signal_ends_wait_for_reader_of_pipe),
+		cmocka_unit_test(early_signal_starts_no_command),
 		cmocka_unit_test(stalled_reader_is_named),
 		cmocka_unit_test(end_of_command_does_not_end_the_wait),
 	};

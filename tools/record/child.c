@@ -68,16 +68,34 @@ static int cannot_start(const struct recorder *r)
 }
 
 /*
+ * Does not start the command if a signal that asks to stop has come already: the command has not
+ * got it. The exit status is that of a command which the signal ends.
+ */
+static bool came_too_early(struct recorder *r)
+{
+	record_take_signals(r);
+	if (!r->nr_signals)
+		return false;
+	tool_error("a signal came before '%s' was started, so it was not run",
+		   tool_text(r->opt.cmd[0]));
+	r->unstarted = true;
+	r->status = r->signal;
+	return true;
+}
+
+/*
  * Forks a child that executes the command. The child waits until tracepoints and cgroups are
  * watched for it, if they are recorded, so that nothing of the command is missed. Returns 0 when
- * the command begins to run, an exit status if it cannot be executed, or a negative errno. Prints
- * a message unless it returns 0.
+ * the command begins to run or a signal ended it before, an exit status if it cannot be executed,
+ * or a negative errno. Prints a message unless the command begins to run.
  */
 int record_start_child(struct recorder *r)
 {
 	int pipe[2], go[2], err = 0;
 	ssize_t got;
 
+	if (came_too_early(r))
+		return 0;
 	if (pipe2(pipe, O_CLOEXEC))
 		return cannot_start(r);
 	if (pipe2(go, O_CLOEXEC)) {
@@ -114,6 +132,13 @@ int record_start_child(struct recorder *r)
 	close(go[0]);
 	record_watch_tracepoints(r, r->child);
 	record_watch_cgroups(r, r->child);
+	/*
+	 * The child did not get signals of the terminal that came before fork(). If it got them,
+	 * another one does no harm, because the command does not run yet.
+	 */
+	r->forking = true;
+	record_take_signals(r);
+	r->forking = false;
 	got = write(go[1], "", 1);
 	close(go[1]);
 	do {

@@ -180,6 +180,7 @@ struct throttling {
  * @nr_snapshots: number of snapshots written at alerts
  * @signals: signalfd(2)
  * @nr_signals: number of signals that ask to stop
+ * @signal: the last of these signals
  * @mask: blocked signals when the program was started
  * @before: actions of the RECORD_SIGNALS signals at that time
  * @stalled: it was printed that the recorder waits for the output's reader
@@ -192,6 +193,8 @@ struct throttling {
  * @nr_missed_of: number of these ids
  * @buffer: memory for one chunk
  * @child: process id of the command; 0: none, or it has ended
+ * @forking: signals that are taken may have come before that process
+ * @unstarted: a signal came before the command was started, so it was not
  * @status: status of the command from waitpid(2)
  * @started: record_now() at the session's start
  * @next_line: time of the next status line; 0: there is none
@@ -214,6 +217,7 @@ struct recorder {
 	unsigned int nr_snapshots;
 	int signals;
 	unsigned int nr_signals;
+	int signal;
 	sigset_t mask;
 	struct sigaction before[RECORD_SIGNALS];
 	bool stalled;
@@ -226,6 +230,8 @@ struct recorder {
 	unsigned int nr_missed_of;
 	void *buffer;
 	pid_t child;
+	bool forking;
+	bool unstarted;
 	int status;
 	double started;
 	double next_line;

@@ -142,6 +142,8 @@ static void explain_nobody(const struct recorder *r, const struct at_session_inf
 	else if (session->state == ASYNCTRACE_SESSION_STATE_READY ||
 		 session->state == ASYNCTRACE_SESSION_STATE_INITIALIZED)
 		fputs("the session was not started; see asynctrace session start\n", stderr);
+	else if (r->unstarted)
+		fputs("the command was not run, see above\n", stderr);
 	else if (r->opt.cmd)
 		explain_command(r);
 	else if (visible)

@@ -94,13 +94,14 @@ void record_take_signals(struct recorder *r)
 			continue;
 		}
 		r->nr_signals++;
+		r->signal = si.ssi_signo;
 		if (!r->child)
 			continue;
 		/*
 		 * A signal of the terminal (SI_KERNEL) has also reached the command, so do not pass
-		 * it on.
+		 * it on, unless it may have come before the command's process.
 		 */
-		if (si.ssi_code != SI_KERNEL)
+		if (si.ssi_code != SI_KERNEL || r->forking)
 			kill(r->child, si.ssi_signo);
 		if (r->nr_signals == 1) {
 			record_line_clear(r);
