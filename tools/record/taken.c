@@ -23,12 +23,22 @@ int taken_open(struct taken *t, uint32_t session)
 	return err;
 }
 
-void taken_close(struct taken *t)
+/* Prints how many providers were only counted. Lost notifications may have been of more of them. */
+static void tell_more(const struct taken *t)
 {
 	if (t->more)
-		fprintf(stderr, "%u more provider%s not recorded by this session; see asynctrace providers\n",
-			t->more, t->more == 1 ? " is" : "s are");
+		fprintf(stderr, "%s%u more provider%s not recorded by this session; see asynctrace providers\n",
+			t->lost ? "at least " : "", t->more, t->more == 1 ? " is" : "s are");
+	else if (t->lost)
+		fputs("more providers may not be recorded by this session; see asynctrace providers\n",
+		      stderr);
+}
+
+void taken_close(struct taken *t)
+{
+	tell_more(t);
 	t->more = 0;
+	t->lost = false;
 	at_notifications_close(t->notifications);
 	t->notifications = NULL;
 }
@@ -91,6 +101,8 @@ void taken_tell(struct taken *t, struct at_ctl *ctl)
 
 	while (!err) {
 		err = at_notifications_next(t->notifications, &notification);
+		if (!err && notification.lost)
+			t->lost = true;
 		if (err || !notification.provider || !notification.status)
 			continue;
 		if (t->told < TAKEN_MAX) {

@@ -7,6 +7,8 @@
 #ifndef AT_TAKEN_H
 #define AT_TAKEN_H
 
+#include <stdbool.h>
+
 #include <asynctrace/session.h>
 
 /**
@@ -14,11 +16,13 @@
  * @notifications: the module's notifications; NULL: not available
  * @told: number of providers that were reported
  * @more: number of further providers, which are only counted
+ * @lost: notifications were lost: of providers that are not recorded, or that joined
  */
 struct taken {
 	struct at_notifications *notifications;
 	unsigned int told;
 	unsigned int more;
+	bool lost;
 };
 
 /* Call this before the session is started. Returns 0, or a negative errno after a message. */
@@ -30,7 +34,7 @@ int taken_fd(const struct taken *t);
  * find their sessions.
  */
 void taken_tell(struct taken *t, struct at_ctl *ctl);
-/* Prints how many providers were only counted. */
+/* Prints how many providers were only counted, and closes the notifications. May be repeated. */
 void taken_close(struct taken *t);
 
 #endif /* AT_TAKEN_H */
