@@ -227,7 +227,7 @@ static int options(struct top *t, int argc, char **argv)
 
 static int open_signals(struct top *t)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct sigaction fallback = { .sa_handler = SIG_DFL };
 	sigset_t set;
 
@@ -308,9 +308,9 @@ static int update(struct top *t, uint64_t now)
 }
 
 /*
- * Writes to standard output. Its reader may stall, but signals are blocked, and must end the program
- * then, too. So each write is small enough not to block. Returns false after a signal, or if standard
- * output failed, which tool_end() reports.
+ * Writes to standard output. Its reader may stall, but signals are blocked, and must end the
+ * program then, too. So each write is small enough not to block. Returns false after a signal, or
+ * if standard output failed, which tool_end() reports.
  */
 static bool write_text(struct top *t, const char *text, size_t len)
 {

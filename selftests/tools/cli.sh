@@ -113,9 +113,9 @@ check 127 status 127 "$AT" record -o t.fxt -- ./script
 check reason says "./script"
 end
 
-begin "SIGINT and SIGTERM leave a valid file"
+begin "SIGINT, SIGTERM, SIGQUIT leave a valid file"
 "$PROVIDER" 1 1000000 5000 & provider=$!
-for sig in INT TERM; do
+for sig in INT TERM QUIT; do
 	"$AT" record -o $sig.fxt -n sig$sig 2>err & recorder=$!
 	check started soon recording sig$sig
 	sleep 0.3
@@ -255,7 +255,7 @@ end
 IGNORED="grep SigIgn /proc/self/status"
 
 begin "command inherits the caller's signal actions"
-for ignored in "" PIPE "TERM XFSZ" "INT HUP" "PIPE TERM INT HUP XFSZ"; do
+for ignored in "" PIPE "TERM XFSZ" "INT HUP" QUIT "PIPE TERM QUIT INT HUP XFSZ"; do
 	want=$([ -z "$ignored" ] || trap '' $ignored; exec $IGNORED)
 	for how in "" "--rotate 1M"; do
 		got=$([ -z "$ignored" ] || trap '' $ignored

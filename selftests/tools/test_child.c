@@ -119,10 +119,12 @@ static void waiting_recorder_passes_signals_on(void **state)
 	static char *sleeper[] = { (char *)"sleep", (char *)"infinity", NULL };
 	static const struct {
 		bool numbered;	/* SIGHUP begins the next file while files are written */
-		int ends;
+		int sent, ends;
 	} rows[] = {
-		{ false, SIGHUP },
-		{ true, SIGTERM },
+		{ false, SIGTERM, SIGHUP },
+		{ true, SIGTERM, SIGTERM },
+		{ true, SIGINT, SIGINT },
+		{ true, SIGQUIT, SIGQUIT },
 	};
 
 	(void)state;
@@ -133,11 +135,11 @@ static void waiting_recorder_passes_signals_on(void **state)
 		assert_int_equal(record_open_signals(&r), 0);
 		assert_int_equal(record_start_child(&r), 0);
 		kill(getpid(), SIGHUP);
-		kill(getpid(), SIGTERM);
+		kill(getpid(), rows[i].sent);
 		record_wait_child(&r);
 		/* A signal that the recorder did not need must not end the test. */
 		signal(SIGHUP, SIG_IGN);
-		signal(SIGTERM, SIG_IGN);
+		signal(rows[i].sent, SIG_IGN);
 		record_restore_signals(&r);
 		close(r.signals);
 		assert_int_equal(r.child, 0);

@@ -176,6 +176,32 @@ static void interrupt(void)
 	syscall(SYS_rt_sigqueueinfo, getpid(), SIGINT, &si);
 }
 
+static int ending_signal;
+
+static void end_by_signal(void)
+{
+	kill(getpid(), ending_signal);
+}
+
+static void signals_leave_all_records(void **state)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP };
+	static const char *const modes[] = { "streaming", "circular", "oneshot" };
+	struct run x;
+
+	(void)state;
+	fake = (struct fake_module){ .chunks = 2, .at_start = end_by_signal };
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		ending_signal = signals[i];
+		for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
+			RUN(&x, 0, "record", "--json", "-s", "off", "-o", "signal.fxt", "-m",
+			    modes[m]);
+			assert_int_equal(records(&x), fake.chunks * FAKE_EVENTS);
+			close_run(&x);
+		}
+	}
+}
+
 static void early_signal_starts_no_command(void **state)
 {
 	struct run x;
@@ -310,6 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_disk_leaves_no_record_uncounted),
 		cmocka_unit_test(signal_ends_wait_for_reader_of_pipe),
+		cmocka_unit_test(signals_leave_all_records),
 		cmocka_unit_test(early_signal_starts_no_command),
 		cmocka_unit_test(stalled_reader_is_named),
 		cmocka_unit_test(end_of_command_does_not_end_the_wait),

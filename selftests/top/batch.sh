@@ -120,7 +120,7 @@ end
 begin "signal_ends_it_with_status_0"
 rm -f trace
 mkfifo trace
-for signal in INT TERM HUP; do
+for signal in INT TERM HUP QUIT; do
 	rm -f out
 	"$AT" top --batch --interval 0.05 trace >out 2>err & top=$!
 	check "it runs" soon [ -s out ]
@@ -149,7 +149,7 @@ sys.exit(struct.unpack("i", fcntl.ioctl(8, termios.FIONREAD, b"1234"))[0] != 655
 begin "signal_ends_it_while_its_reader_stalls"
 rm -f trace
 mkfifo trace
-for signal in INT TERM HUP; do
+for signal in INT TERM HUP QUIT; do
 	stalled 0 trace
 	sleep 0.5
 	kill -$signal $top

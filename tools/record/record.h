@@ -35,7 +35,7 @@ enum {
 #define RECORD_BOUNDS_MAX	16
 
 /* Number of signals whose action the recorder changes */
-#define RECORD_SIGNALS	6
+#define RECORD_SIGNALS	7
 
 /* Limit of providers for which lost alerts are reported one by one */
 #define RECORD_MISSED_MAX	32

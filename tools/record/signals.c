@@ -17,7 +17,7 @@
 
 /* Signals whose action the recorder changes. The command must start with their original actions. */
 static const int changed[RECORD_SIGNALS] = {
-	SIGINT, SIGTERM, SIGCHLD, SIGHUP, SIGPIPE, SIGXFSZ,
+	SIGINT, SIGTERM, SIGQUIT, SIGCHLD, SIGHUP, SIGPIPE, SIGXFSZ,
 };
 
 void record_restore_signals(const struct recorder *r)
@@ -43,6 +43,7 @@ int record_open_signals(struct recorder *r)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGQUIT);
 	sigaddset(&set, SIGCHLD);
 	/* nohup(1) ignores SIGHUP; obey that, unless SIGHUP means --rotate. */
 	if (r->out.numbered || !nohup)
@@ -50,11 +51,12 @@ int record_open_signals(struct recorder *r)
 	if (sigprocmask(SIG_BLOCK, &set, &r->mask))
 		return -errno;
 	/*
-	 * Shells start background jobs with SIGINT ignored, and signalfd() gets no ignored
-	 * signals.
+	 * Shells start background jobs with SIGINT and SIGQUIT ignored, and signalfd() gets no
+	 * ignored signals.
 	 */
 	sigaction(SIGINT, &fallback, NULL);
 	sigaction(SIGTERM, &fallback, NULL);
+	sigaction(SIGQUIT, &fallback, NULL);
 	sigaction(SIGCHLD, &fallback, NULL);
 	if (r->out.numbered)
 		sigaction(SIGHUP, &fallback, NULL);
@@ -169,6 +171,7 @@ void record_wait_child(struct recorder *r)
 		sigaddset(&set, SIGCHLD);
 		sigaddset(&set, SIGINT);
 		sigaddset(&set, SIGTERM);
+		sigaddset(&set, SIGQUIT);
 		sigaddset(&set, SIGHUP);
 		sig = sigwaitinfo(&set, &si);
 		if (sig <= 0 || sig == SIGCHLD)
