@@ -106,15 +106,17 @@ static ssize_t write_out(void *arg, const void *buf, size_t len)
 	};
 	ssize_t n;
 
-	while (!fds[0].revents) {
-		if (poll(fds, 2, STALLED_MS) < 0 && errno != EINTR)
-			return -errno;
-		if (o->interrupted && o->interrupted(o->arg) && !fds[0].revents)
-			return -EINTR;
-	}
 	do {
+		fds[0].revents = 0;
+		while (!fds[0].revents) {
+			if (poll(fds, 2, STALLED_MS) < 0 && errno != EINTR)
+				return -errno;
+			if (o->interrupted && o->interrupted(o->arg) && !fds[0].revents)
+				return -EINTR;
+		}
 		n = write(o->fd, buf, whole_records(o, buf, len));
-	} while (n < 0 && errno == EINTR);
+		/* EAGAIN: a process that shares the pipe has set O_NONBLOCK and taken the room. */
+	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
 	if (n < 0)
 		return -errno;
 	if (!o->pack)
