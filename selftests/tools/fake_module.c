@@ -245,7 +245,7 @@ int at_for_each_category(struct at_ctl *ctl, at_category_fn fn, void *arg)
 	return 0;
 }
 
-/* --- notifications: there are none ---------------------------------------------------------- */
+/* --- notifications -------------------------------------------------------------------------- */
 
 int at_notifications_open(struct at_notifications **n, uint32_t kinds, uint32_t id)
 {
@@ -273,6 +273,13 @@ int at_notifications_fd(const struct at_notifications *n)
 
 int at_notifications_next(struct at_notifications *n, struct at_notification *e)
 {
-	(void)n, (void)e;
-	return -EAGAIN;
+	(void)n;
+	if (!fake.refused)
+		return -EAGAIN;
+	fake.refused--;
+	*e = (struct at_notification){
+		.size = sizeof(*e), .kind = ASYNCTRACE_NOTIFICATION_KINDS_STARTED,
+		.provider = PROVIDER + 1, .status = ENOMEM, .name = "program",
+	};
+	return 0;
 }

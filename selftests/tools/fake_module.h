@@ -14,6 +14,7 @@
 /**
  * struct fake_module - what the module does
  * @chunks: number of chunks with events that the program writes; 0: there is no program
+ * @refused: number of further programs, for whose rings there is no memory
  * @destroyed: another process destroys the session when the program has written them
  * @at_init: called when the session is initialised; NULL: no effect
  * @at_start: called when the session is started; NULL: no effect
@@ -21,6 +22,7 @@
  */
 struct fake_module {
 	unsigned int chunks;
+	unsigned int refused;
 	bool destroyed;
 	void (*at_init)(void);
 	void (*at_start)(void);

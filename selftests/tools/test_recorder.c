@@ -279,6 +279,26 @@ static void stalled_reader_is_named(void **state)
 	}
 }
 
+static void refused_providers_are_told_at_the_end(void **state)
+{
+	static const char *const args[] = {
+		"record", "-s", "off", "-o", "t.fxt", "-d", "0.01", "--", "sh", "-c",
+		"until [ -e go ]; do sleep 0.01; done", NULL,
+	};
+	struct run x;
+
+	(void)state;
+	fake = (struct fake_module){ .chunks = 1, .refused = 10 };
+	begin(&x, args, memfd_create("out", 0));
+	/* The command still runs. */
+	wait_for_text(&x, "The recording has ended");
+	expect_text(&x, "2 more providers are not recorded by this session");
+	assert_true(strstr(x.said, "2 more") < strstr(x.said, "The recording has ended"));
+	assert_int_equal(mkdir("go", 0700), 0);
+	end(&x, 0);
+	close_run(&x);
+}
+
 /*
  * Two signals end the recording while the command runs. When the command ends, the recorder must
  * still wait for the reader.
@@ -338,6 +358,7 @@ int main(void)
 		cmocka_unit_test(signal_ends_wait_for_reader_of_pipe),
 		cmocka_unit_test(signals_leave_all_records),
 		cmocka_unit_test(early_signal_starts_no_command),
+		cmocka_unit_test(refused_providers_are_told_at_the_end),
 		cmocka_unit_test(stalled_reader_is_named),
 		cmocka_unit_test(end_of_command_does_not_end_the_wait),
 	};

@@ -349,6 +349,7 @@ static int stop(struct recorder *r, int err)
 	more = at_session_stop(r->ctl, r->session);
 	stopped = !more || more == -ENOENT;
 	tell_taken(r);
+	taken_close(&r->taken);
 	if (more == -ENOENT) {
 		r->ended = true;
 		tool_error("another process ended the session%s", r->in < 0 ?
