@@ -299,6 +299,36 @@ static void refused_providers_are_told_at_the_end(void **state)
 	close_run(&x);
 }
 
+static void destroyed_session_is_a_failure(void **state)
+{
+	static const struct {
+		int status;
+		const char *said;
+		const char *args[12];
+	} rows[] = {
+		{ 1, "the file has the records until then",
+		  { "record", "-s", "off", "-o", "t.fxt" } },
+		{ 125, "the file has the records until then",
+		  { "record", "-s", "off", "-o", "t.fxt", "--", "sleep", "0.1" } },
+		{ 1, "the file has the records until then",
+		  { "record", "-s", "off", "-o", "t.fxt", "-m", "circular", "-d", "0.01" } },
+		{ 1, "the records in its rings are lost",
+		  { "record", "-s", "off", "-o", "t.fxt", "-m", "circular", "-d", "0.01",
+		    "--trigger", "alert:snapshot" } },
+	};
+	struct run x;
+
+	(void)state;
+	fake = (struct fake_module){ .chunks = 1, .destroyed = true };
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		run(&x, rows[i].status, rows[i].args);
+		expect_text(&x, "another process ended the session");
+		expect_text(&x, rows[i].said);
+		assert_null(strstr(x.said, "Nothing was lost"));
+		close_run(&x);
+	}
+}
+
 /*
  * Two signals end the recording while the command runs. When the command ends, the recorder must
  * still wait for the reader.
@@ -359,6 +389,7 @@ int main(void)
 		cmocka_unit_test(signals_leave_all_records),
 		cmocka_unit_test(early_signal_starts_no_command),
 		cmocka_unit_test(refused_providers_are_told_at_the_end),
+		cmocka_unit_test(destroyed_session_is_a_failure),
 		cmocka_unit_test(stalled_reader_is_named),
 		cmocka_unit_test(end_of_command_does_not_end_the_wait),
 	};

@@ -458,6 +458,7 @@ bool record_summary(struct recorder *r)
 	missed = threads_missed(r);
 	if (!lost(&st->total) && !dropped_of && !missed && !st->total.cleared &&
 	    !st->total.unwritten && !r->unreadable && !r->out.failed &&
+	    (r->opt.attach || !r->ended) &&
 	    st->total.delivered + st->total.filtered)
 		fputs("  Nothing was lost.\n", stderr);
 	if (st->total.cleared)

@@ -355,9 +355,10 @@ static int stop(struct recorder *r, int err)
 		tool_error("another process ended the session%s", r->in < 0 ?
 			   "; the records in its rings are lost" :
 			   "; the file has the records until then");
+		err = first_error(err, more);
 		if (r->in < 0) {
 			r->unreadable = true;
-			return first_error(err, more);
+			return err;
 		}
 	} else if (!stopped) {
 		tool_error("cannot stop the session: %s", at_ctl_error(r->ctl));
