@@ -59,7 +59,8 @@ $(B)/selftests/tools/test_recorder: selftests/tools/test_recorder.c selftests/to
 				    $(filter-out $(B)/tools/main.o,$(TOOLS_OBJ)) \
 				    $(B)/libasynctrace.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter-out %.h,$^) -lcmocka $(TOOLS_LIBS)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -Wl,--wrap=at_compose_next,--wrap=atc_realloc -o $@ \
+		$(filter-out %.h,$^) -lcmocka $(TOOLS_LIBS)
 
 $(B)/selftests/tools/test_summary: selftests/tools/test_summary.c tools/record/report.c \
 				   tools/common.c tools/json.c tools/fxt/utf8.c \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The recorder from its command line to its summary, with a made-up module */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -20,6 +21,8 @@
 
 #include <cmocka.h>
 #include <jansson.h>
+
+#include <asynctrace/compose.h>
 
 #include "fake_module.h"
 #include "tool.h"
@@ -174,6 +177,43 @@ static void interrupt(void)
 	siginfo_t si = { .si_signo = SIGINT, .si_code = SI_KERNEL };
 
 	syscall(SYS_rt_sigqueueinfo, getpid(), SIGINT, &si);
+}
+
+static bool no_memory;	/* for the composer */
+
+int __real_at_compose_next(struct at_compose *c, const struct at_compose_options *opts);
+int __wrap_at_compose_next(struct at_compose *c, const struct at_compose_options *opts);
+void *__real_atc_realloc(void *old, size_t bytes);
+void *__wrap_atc_realloc(void *old, size_t bytes);
+
+/* The end of the file is written, but lacks names. */
+int __wrap_at_compose_next(struct at_compose *c, const struct at_compose_options *opts)
+{
+	const int err = __real_at_compose_next(c, opts);
+
+	return !err && no_memory ? -ENOMEM : err;
+}
+
+void *__wrap_atc_realloc(void *old, size_t bytes)
+{
+	return no_memory ? NULL : __real_atc_realloc(old, bytes);
+}
+
+static void take_memory(void)
+{
+	no_memory = true;
+}
+
+static void lack_of_memory_is_no_failed_write(void **state)
+{
+	struct run x;
+
+	(void)state;
+	fake = (struct fake_module){ .chunks = 1, .at_start = take_memory };
+	RUN(&x, 1, "record", "-s", "off", "-o", "memory.fxt", "-d", "0.01");
+	expect_text(&x, "cannot continue memory.fxt: Cannot allocate memory; recording ends here");
+	assert_null(strstr(x.said, "Nothing was written"));
+	close_run(&x);
 }
 
 static int ending_signal;
@@ -386,6 +426,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_disk_leaves_no_record_uncounted),
 		cmocka_unit_test(signal_ends_wait_for_reader_of_pipe),
+		cmocka_unit_test(lack_of_memory_is_no_failed_write),
 		cmocka_unit_test(signals_leave_all_records),
 		cmocka_unit_test(early_signal_starts_no_command),
 		cmocka_unit_test(refused_providers_are_told_at_the_end),

@@ -126,6 +126,21 @@ int trace_out_open(struct trace_out *o)
 	return o->compose ? 0 : trace_out_cannot(o, -errno);
 }
 
+/* Returns @err if it is not 0, or else the failure of the filter behind the composer. */
+static int filter_error(const struct trace_out *o, int err)
+{
+	return err || !o->tail ? err : tail_error(o->tail);
+}
+
+/*
+ * Returns true if all that the composer has made was written. Its error is another one then: there
+ * was no memory for some records or names.
+ */
+static bool all_written(const struct trace_out *o)
+{
+	return !filter_error(o, at_compose_flush(o->compose));
+}
+
 /* Reports that writing failed, the length of the valid part, and the consequence. */
 static void fail(struct trace_out *o, int err)
 {
@@ -146,10 +161,10 @@ static void fail(struct trace_out *o, int err)
 		tool_error("cannot write %s: %s; %s. Nothing was written", name, why, o->ends);
 }
 
-/* Returns @err if it is not 0, or else the failure of the filter behind the composer. */
-static int filter_error(const struct trace_out *o, int err)
+static void cannot_continue(const struct trace_out *o, int err)
 {
-	return err || !o->tail ? err : tail_error(o->tail);
+	tool_error("cannot continue %s: %s; %s. It has the records before",
+		   tool_text(trace_out_name(o)), strerror(-err), o->ends);
 }
 
 /* Handles the result of a write: prints a message if it failed. */
@@ -161,11 +176,11 @@ int trace_out_check(struct trace_out *o, int err)
 		return 0;
 	/* Write the buffered records, unless writing failed. */
 	o->over = true;
-	if (filter_error(o, at_compose_next(o->compose, NULL)))
-		fail(o, err);
+	at_compose_next(o->compose, NULL);
+	if (all_written(o))
+		cannot_continue(o, err);
 	else
-		tool_error("cannot continue %s: %s; %s. It has the records before",
-			   tool_text(trace_out_name(o)), strerror(-err), o->ends);
+		fail(o, err);
 	return err;
 }
 
@@ -409,7 +424,7 @@ static int finish_cputime(struct trace_out *o)
 
 int trace_out_finish(struct trace_out *o, bool goes_on, int err)
 {
-	int late = 0, closed = 0;
+	int late = 0, more = 0, closed = 0;
 
 	if (!o->compose)
 		return err;
@@ -418,9 +433,10 @@ int trace_out_finish(struct trace_out *o, bool goes_on, int err)
 				 at_compose_finish(o->compose);
 	o->over = true;
 	if (o->tail || o->cputime) {
-		int more = o->cputime ? finish_cputime(o) : 0;
-		int tail = o->tail ? finish_tail(o) : 0;
+		int tail;
 
+		more = o->cputime ? finish_cputime(o) : 0;
+		tail = o->tail ? finish_tail(o) : 0;
 		more = more ? more : tail;
 		/* Do not report a failure twice. */
 		late = late ? late : err || o->failed ? 0 : more;
@@ -430,7 +446,10 @@ int trace_out_finish(struct trace_out *o, bool goes_on, int err)
 	if (err || (!late && !closed))
 		return err;
 	if (late) {
-		fail(o, late);
+		if (!more && all_written(o))
+			cannot_continue(o, late);
+		else
+			fail(o, late);
 		return late;
 	}
 	o->failed = true;
