@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Walk over the threads of a process, which may have any number of threads.
+ * Threads: whether one runs, and a walk over those of a process, which may have any number
  */
 #ifndef AT_THREADS_H
 #define AT_THREADS_H
@@ -10,6 +10,16 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+
+/* Does a CPU run the task at this moment? Without SMP this is always true. */
+static inline bool at_task_runs(const struct task_struct *t)
+{
+#ifdef CONFIG_SMP
+	return READ_ONCE(t->on_cpu);
+#else
+	return true;
+#endif
+}
 
 /* Threads visited in one RCU section */
 #define AT_THREADS_BATCH	64

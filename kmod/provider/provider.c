@@ -563,15 +563,6 @@ void at_provider_end_soon(struct at_provider *p)
 		at_provider_put(p);
 }
 
-static bool at_task_runs(const struct task_struct *t)
-{
-#ifdef CONFIG_SMP
-	return READ_ONCE(t->on_cpu);
-#else
-	return true;
-#endif
-}
-
 /* Unmap pages of the mapping in all processes. */
 void at_provider_zap(struct at_provider *p, u64 page, u64 pages)
 {

@@ -28,6 +28,7 @@
 #include "base/lock.h"
 #include "base/quiesce.h"
 #include "base/race.h"
+#include "base/threads.h"
 #include "provider/provider.h"
 #include "sched/probes.h"
 #include "sched/record.h"
@@ -138,6 +139,9 @@ s32 at_foreign_tid_slow(struct at_ksched *ks, struct at_kcpu *kc,
  * Find room for a switch on the slow path. Charges the member of @prev, or the member of @next if
  * the quota of the first is used up. If @open, also charges the later switch out of @next, which
  * may have no member to charge.
+ *
+ * If neither task is traced and at_attention.open is set, such a charge has paid. If it is not set,
+ * @prev has just left the session, and the account of tasks of no member pays.
  */
 bool at_switch_room(struct at_ksched *ks, struct at_kcpu *kc,
 		    const struct task_struct *prev, const struct task_struct *next,
@@ -150,6 +154,8 @@ bool at_switch_room(struct at_ksched *ks, struct at_kcpu *kc,
 		bill.of[bill.nr++] = at_payer(out);
 	if (in || (ks->all && next->pid))
 		bill.of[bill.nr++] = at_payer(in);
+	if (!bill.nr && !__this_cpu_read(at_attention.open))
+		bill.of[bill.nr++] = NULL;
 	return at_share_room(&kc->events, AT_SWITCH_MAX, &bill);
 }
 
@@ -189,19 +195,52 @@ static void at_switch_all(const struct at_task *a, const struct at_task *b,
 		at_switch_session(ks, a, b, prev, next, state, preempt);
 }
 
-/*
- * A session that recorded the switch in of a task that it does not trace must also record its
- * switch out. Otherwise the task would seem to run on this CPU and on its next CPU.
- */
-static void at_switch_open(const struct at_task *a, const struct at_task *b,
-			   struct task_struct *prev, struct task_struct *next, u32 state,
-			   bool preempt)
+/* Returns the session whose task has left while this CPU ran it, or NULL. */
+static struct at_ksched *at_switch_leaver(const struct at_task *next)
 {
-	struct at_ksched *ks = __this_cpu_read(at_attention.opener);
+	struct at_attention *attention = this_cpu_ptr(&at_attention);
+	struct at_ksched *ks;
 
-	__this_cpu_write(at_attention.open, false);
+	if (!READ_ONCE(attention->left))
+		return NULL;
+	/*
+	 * Pairs with the store-release in at_probes_watch(). Clear @left before reading @leaver: if
+	 * another CPU sets both meanwhile, the next switch sees them.
+	 */
+	xchg(&attention->left, false);
+	ks = READ_ONCE(attention->leaver);
+	/* If the incoming task is the one that leaves, its switch out will find no entry. */
+	if (next && READ_ONCE(next->leaving))
+		WRITE_ONCE(attention->left, true);
+	return ks;
+}
+
+static void at_switch_foreign(struct at_ksched *ks, const struct at_task *a,
+			      const struct at_task *b, struct task_struct *prev,
+			      struct task_struct *next, u32 state, bool preempt)
+{
 	if (ks && !(a && a->ks == ks) && !(b && b->ks == ks))
 		at_switch_session(ks, a, b, prev, next, state, preempt);
+}
+
+/*
+ * A session that recorded the switch in of a task that it does not trace, or no longer traces, must
+ * also record its switch out. Otherwise the task would seem to run on this CPU until the session's
+ * next record of this CPU.
+ */
+static void at_switch_pending(const struct at_task *a, const struct at_task *b,
+			      struct task_struct *prev, struct task_struct *next, u32 state,
+			      bool preempt)
+{
+	struct at_ksched *opener = NULL, *leaver = at_switch_leaver(b);
+
+	if (__this_cpu_read(at_attention.open))
+		opener = __this_cpu_read(at_attention.opener);
+	at_switch_foreign(opener, a, b, prev, next, state, preempt);
+	/* at_switch_room() has read this. */
+	__this_cpu_write(at_attention.open, false);
+	if (leaver != opener)
+		at_switch_foreign(leaver, a, b, prev, next, state, preempt);
 }
 
 /*
@@ -249,8 +288,8 @@ static noinline void at_switch_slow(struct at_task *a, struct at_task *b,
 	__this_cpu_inc(at_probe_cost.calls);
 	if (__this_cpu_read(at_attention.all))
 		at_switch_all(a, b, prev, next, state, preempt);
-	if (__this_cpu_read(at_attention.open))
-		at_switch_open(a, b, prev, next, state, preempt);
+	if (__this_cpu_read(at_attention.open) || __this_cpu_read(at_attention.left))
+		at_switch_pending(a, b, prev, next, state, preempt);
 	if (a && !a->ks->all)
 		at_switch_session(a->ks, a, b, prev, next, state, preempt);
 	if (b && !b->ks->all && !(a && a->ks == b->ks))
@@ -332,10 +371,10 @@ static noinline void at_switch_attention(struct at_task *a, struct at_task *b,
 {
 	/*
 	 * If the session that traces @next is the opener, its record of this switch is also the
-	 * record of the switch out of @prev: at_switch_open() has nothing to do.
+	 * record of the switch out of @prev: at_switch_pending() has nothing to do.
 	 */
 	if (b && b->ks == __this_cpu_read(at_attention.opener) &&
-	    !__this_cpu_read(at_attention.all)) {
+	    !__this_cpu_read(at_attention.all) && !__this_cpu_read(at_attention.left)) {
 		__this_cpu_write(at_attention.open, false);
 		at_switch_traced(a, b, prev, next, state, preempt);
 	} else {
@@ -705,13 +744,41 @@ void at_probes_unlist(struct at_ksched *ks)
 	at_probes_route();
 }
 
-/* Clear @opener on all CPUs where it is this session, which traces nothing any more. */
+/* Clear @opener and @leaver where they are this session, which traces nothing any more. */
 void at_probes_forget(struct at_ksched *ks)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
 		cmpxchg(per_cpu_ptr(&at_attention.opener, cpu), ks, NULL);
+		cmpxchg(per_cpu_ptr(&at_attention.leaver, cpu), ks, NULL);
+	}
+}
+
+/**
+ * at_probes_watch - have the switch out of a task recorded that may be running
+ * @e: entry of the task, which is taken out of the table
+ *
+ * Without an entry, the probe would not record that switch for the task's session. If the task only
+ * waits for the CPU, the session records one switch of foreign tasks in vain.
+ *
+ * An inter-processor interrupt would set the flag more simply, but it would disturb CPUs of other
+ * users.
+ */
+void at_probes_watch(const struct at_task *e)
+{
+	const struct task_struct *task = e->task;
+	struct at_attention *attention = per_cpu_ptr(&at_attention, task_cpu(task));
+
+	lockdep_assert_held(&at_tasks_lock);
+	/* While a CPU switches to a task, at_task_runs() is still false. */
+	if (!READ_ONCE(task->on_rq) && !at_task_runs(task))
+		return;
+	if (e->ks->all || !READ_ONCE(e->ks->on))
+		return;
+	WRITE_ONCE(attention->leaver, e->ks);
+	/* Pairs with the xchg() in at_switch_leaver(), which finds @leaver and e->leaving. */
+	smp_store_release(&attention->left, true);
 }
 
 void at_sched_cost(struct at_sched_cost *cost)

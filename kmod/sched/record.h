@@ -58,20 +58,26 @@ DECLARE_PER_CPU(struct at_probe_cost, at_probe_cost);
  * @open: @opener has recorded the switch in of the running task, but does not trace the task:
  *	its switch out must be recorded, too; changed by this CPU only
  * @all: a session records every task
- * @any: nonzero if @open or @all is set
+ * @left: a task that @leaver shows as running on this CPU may have no entry any more: its
+ *	switch out must be recorded, too; set under at_tasks_lock, cleared by this CPU
+ * @any: nonzero if @open, @all or @left is set
  * @opener: the session that @open refers to; NULL: that session has ended, and
  *	at_probes_forget() has cleared the pointer. No other session can be an opener, because
  *	only the session that traces the previous task sets @open
+ * @leaver: the session that @left refers to; NULL: that session has ended. If tasks of several
+ *	sessions lose their entries before the CPU's next switch, only the last one counts
  */
 struct at_attention {
 	union {
 		struct {
 			bool open;
 			bool all;
+			bool left;
 		};
-		u16 any;
+		u32 any;
 	};
 	struct at_ksched *opener;
+	struct at_ksched *leaver;
 };
 
 DECLARE_PER_CPU(struct at_attention, at_attention);

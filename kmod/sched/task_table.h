@@ -39,6 +39,7 @@ struct at_member;
  * @sequence: last value written to the cell's sequence word
  * @switches: number of times that the task has left a CPU, for the cell
  * @dead: the task has switched out for the last time
+ * @leaving: the entry is being taken out of the table
  * @gone: next in a list of entries that were taken out together, or of entries that are not
  *	used yet
  * @hold: keeps @cell from being given to another thread
@@ -58,6 +59,7 @@ struct at_task {
 	u32 sequence;
 	u64 switches;
 	bool dead;
+	bool leaving;
 	struct at_task *gone;
 	struct at_cell_hold hold;
 	struct rcu_head rcu;

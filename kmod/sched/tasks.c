@@ -23,6 +23,7 @@
 #include "provider/provider.h"
 #include "provider/thread_slot_numbers.h"
 #include "sched/looks.h"
+#include "sched/probes.h"
 #include "sched/record.h"
 #include "sched/sched.h"
 #include "sched/task_pool.h"
@@ -108,6 +109,7 @@ static int at_task_insert(struct at_task *e, struct task_struct *task,
 	e->sequence = (u32)at_clock_ticks(ks->clock) << 1;
 	e->switches = 0;
 	e->dead = false;
+	e->leaving = false;
 	e->hold.page = NULL;
 	if (!at_task_table_put(e)) {
 		at_uncharge_thread(charge);
@@ -139,7 +141,21 @@ static bool at_task_left(const struct task_struct *task, const struct at_member 
  */
 static void at_task_take_out(struct at_task *e, struct at_task **gone)
 {
+	WRITE_ONCE(e->leaving, true);
+	/*
+	 * If a CPU runs the task now, the probe of its switch out finds the entry or sees this. On
+	 * a CPU that reorders loads it may miss both. Then the next switch of the CPU is recorded.
+	 */
+	at_probes_watch(e);
 	at_task_table_remove(e);
+	/*
+	 * If a CPU has switched to the task meanwhile, the probe may have found the entry. Pairs
+	 * with the barrier in the kernel's schedule(), which precedes the probe: either the probe
+	 * does not find the entry, or at_probes_watch() sees that the task is on the run queue. A
+	 * task that comes and sleeps again during these few instructions is missed.
+	 */
+	smp_mb();
+	at_probes_watch(e);
 	at_uncharge_thread(e->owner->provider->charge);
 	hlist_del(&e->of_owner);
 	if (!(e->task->flags & PF_EXITING))
