@@ -17,7 +17,9 @@
  */
 #include <linux/percpu.h>
 #include <linux/pid_namespace.h>
+#include <linux/rculist.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
 #include <linux/tracepoint.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -544,16 +546,40 @@ static void at_probe_fork(void *data, struct task_struct *parent,
 	local_irq_restore(flags);
 }
 
+/* Limit of the threads that at_find_traced() looks at: interrupts are off. */
+#define AT_FIND_THREADS	64
+
+/*
+ * Returns a traced thread of the calling thread's process, usually the main thread; NULL if there
+ * is none among the oldest threads. The main thread may have ended before the others.
+ */
+static const struct task_struct *at_find_traced(void)
+{
+	const struct task_struct *t;
+	u32 n = 0;
+
+	list_for_each_entry_rcu(t, &current->signal->thread_head, thread_node) {
+		if (at_task_kept(t))
+			return t;
+		if (++n == AT_FIND_THREADS)
+			break;
+	}
+	return NULL;
+}
+
 /*
  * Adds a new worker thread of a traced process's io_uring. The kernel calls no fork tracepoint for
  * these workers, but each of them renames itself when it begins. Returns its entry, or NULL.
  */
 static struct at_task *at_add_io_worker(struct task_struct *task)
 {
+	const struct task_struct *traced;
+
 	if (task != current || !(task->flags & PF_IO_WORKER))
 		return NULL;
-	if (at_task_find(task->group_leader))
-		at_tasks_add_child(task->group_leader, task);
+	traced = at_find_traced();
+	if (traced)
+		at_tasks_add_child(traced, task);
 	return at_task_find(task);
 }
 

@@ -367,7 +367,7 @@ static void at_tasks_irq(struct irq_work *work)
 
 /**
  * at_tasks_add_child - add a new thread if its parent is traced
- * @parent: the task that forks; the main thread for a worker of io_uring
+ * @parent: the task that forks; a thread of the same process for a worker of io_uring
  * @child: the new thread, not yet running; or the calling thread, which has just begun
  *
  * Called by the probes, with interrupts off. Adds nothing if the session has ended,

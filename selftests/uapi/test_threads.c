@@ -218,7 +218,8 @@ static void crowd_is_traced_by_the_session_that_takes_it(void)
 
 #define RENAMES	3
 
-static bool is_asleep(pid_t pid)
+/* @state: as in /proc/PID/stat, between spaces */
+static bool is_in_state(pid_t pid, const char *state)
 {
 	char path[32], line[128] = "";
 	FILE *f;
@@ -229,7 +230,17 @@ static bool is_asleep(pid_t pid)
 		line[0] = '\0';
 	if (f)
 		fclose(f);
-	return strstr(line, ") S ");
+	return strstr(line, state);
+}
+
+static bool is_asleep(pid_t pid)
+{
+	return is_in_state(pid, ") S ");
+}
+
+static bool is_zombie(pid_t pid)
+{
+	return is_in_state(pid, ") Z ");
 }
 
 static int renames_itself(void *arg)
@@ -327,32 +338,74 @@ static int32_t thread_named(int fd, const char *prefix)
 	return 0;
 }
 
-/* The kernel's thread that polls the ring begins while the session runs. */
-static void io_uring_worker_is_a_thread_of_its_provider(void)
+static int workers, workers_fd;	/* a session, and a descriptor that reads it */
+
+static int record_workers(void)
+{
+	SO(!raw_nl_open(&nl) && !raw_provider(&p, "threads", STRIDE));
+	workers = raw_session(&nl, "workers", ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_TARGETS,
+			      STRIDE, "threads");
+	SO(workers > 0);
+	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, workers));
+	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, workers));
+	workers_fd = raw_open();
+	SO(workers_fd >= 0 && !raw_consume(workers_fd, workers));
+	SO(!fcntl(workers_fd, F_SETFL, O_NONBLOCK));
+	return 0;
+}
+
+/* Has the kernel begin a thread that polls a ring. Returns its id by the session; 0: none */
+static int32_t begin_worker(void)
 {
 	struct io_uring_params params = { .flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 1 };
-	int id, fd, ring;
+	int ring = syscall(__NR_io_uring_setup, 1, &params);
 	int32_t tid = 0;
 
-	NEED(!raw_nl_open(&nl) && !raw_provider(&p, "threads", STRIDE));
-	id = raw_session(&nl, "workers", ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_TARGETS,
-			 STRIDE, "threads");
-	NEED(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id) &&
-	     !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
-	fd = raw_open();
-	NEED(fd >= 0 && !raw_consume(fd, id) && !fcntl(fd, F_SETFL, O_NONBLOCK));
-	ring = syscall(__NR_io_uring_setup, 1, &params);
-	NEED(ring >= 0);
-	for (int i = 0; !tid && i < 1000; i++) {
-		tid = thread_named(fd, "iou-sqp");
+	for (int i = 0; ring >= 0 && !tid && i < 1000; i++) {
+		tid = thread_named(workers_fd, "iou-sqp");
 		usleep(10000);
 	}
-	EXPECT(tid > 0 && tid != getpid());
-	EXPECT_IS(missed(id), 0);
 	close(ring);
-	close(fd);
+	return tid;
+}
+
+static void io_uring_worker_is_a_thread_of_its_provider(void)
+{
+	int32_t tid;
+
+	NEED(!record_workers());
+	tid = begin_worker();
+	EXPECT(tid > 0 && tid != getpid());
+	EXPECT_IS(missed(workers), 0);
+	close(workers_fd);
 	raw_provider_end(&p);
 	raw_nl_close(&nl);
+}
+
+/* Begins a worker when the main thread has left the module's table. Ends the process. */
+static void *outlive_main_thread(void *arg)
+{
+	(void)arg;
+	while (!is_zombie(getpid()))
+		usleep(1000);
+	/* The module removes ended threads from its table after 50 ms. */
+	sleep(1);
+	_exit(begin_worker() > 0 && !missed(workers) ? 0 : 2);
+}
+
+static int end_main_thread(void *arg)
+{
+	pthread_t thread;
+
+	(void)arg;
+	SO(!record_workers());
+	SO(!pthread_create(&thread, NULL, outlive_main_thread, NULL));
+	pthread_exit(NULL);
+}
+
+static void io_uring_worker_is_traced_without_main_thread(void)
+{
+	EXPECT_IS(raw_child(end_main_thread, NULL, -1), 0);
 }
 
 /* --- the limit ------------------------------------------------------------------------- */
@@ -476,6 +529,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(crowd_is_traced_by_the_session_that_takes_it),
 	KTAP_TEST(foreign_task_is_named_after_each_rename),
 	KTAP_TEST(io_uring_worker_is_a_thread_of_its_provider),
+	KTAP_TEST(io_uring_worker_is_traced_without_main_thread),
 	KTAP_TEST(thread_beyond_limit_is_counted_as_missed),
 	KTAP_TEST(I18_busy_cpu_keeps_no_ended_threads),
 };
