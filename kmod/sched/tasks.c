@@ -312,10 +312,14 @@ void at_tasks_add_current(struct at_member *m)
 {
 	struct at_ksched *ks = m->session->ks;
 	struct mem_cgroup *old = set_active_memcg(ks->session->memcg);
-	struct at_task *e = at_task_alloc();
-	int ret = e ? at_task_add(e, current, ks, m) : -ENOMEM;
+	struct at_task *e;
 	unsigned long flags;
+	int ret;
 
+	at_task_table_reserve(1);
+	e = at_task_alloc();
+	ret = e ? at_task_add(e, current, ks, m) : -ENOMEM;
+	at_task_table_unreserve(1);
 	set_active_memcg(old);
 	if (ret)
 		kfree(e);
