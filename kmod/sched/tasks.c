@@ -65,10 +65,9 @@ static s32 at_task_nr(struct pid *pid, const struct at_ksched *ks)
 }
 
 /* Let the probes find the task's cell, if it has one. With at_tasks_lock held. */
-static void at_task_find_cell(struct at_task *e)
+static void at_task_find_cell(struct at_task *e, struct pid *pid)
 {
 	struct at_provider *p = e->owner->provider;
-	struct pid *pid = task_pid(e->task);
 	struct asynctrace_cell *cell = at_cell_hold(p, at_slot_cell(p, pid), pid, &e->hold);
 
 	if (!cell)
@@ -83,22 +82,27 @@ static void at_task_find_cell(struct at_task *e)
 }
 
 /*
- * Add an entry to the table. With at_tasks_lock held. Returns 0; -EDQUOT: the user has as
- * many traced threads as the quota allows; -ENOSPC: the table is full.
+ * Add an entry to the table. With at_tasks_lock held, and interrupts off, so that the ids are not
+ * freed. Returns 0; 1: the task has lost its ids, because another CPU has released it since
+ * at_task_wanted(); -EDQUOT: the user has as many traced threads as the quota allows; -ENOSPC: the
+ * table is full.
  */
 static int at_task_insert(struct at_task *e, struct task_struct *task,
 			  struct at_ksched *ks, struct at_member *owner)
 {
 	struct at_charge *charge = owner->provider->charge;
+	struct pid *pid = task_pid(task);
 
+	e->tid = at_task_nr(pid, ks);
+	e->pid = at_task_nr(task_tgid(task), ks);
+	if (!e->tid || !e->pid)
+		return 1;
 	if (!at_charge_thread(charge))
 		return -EDQUOT;
 	e->task = task;
 	e->ks = ks;
 	e->quick = ks->quick;
 	e->owner = owner;
-	e->tid = at_task_nr(task_pid(task), ks);
-	e->pid = at_task_nr(task_tgid(task), ks);
 	e->operation = &at_no_operation;
 	e->cell = NULL;
 	e->salt = (u64)owner->provider->salt_nr << 32;
@@ -117,7 +121,7 @@ static int at_task_insert(struct at_task *e, struct task_struct *task,
 	}
 	get_task_struct(task);
 	hlist_add_head(&e->of_owner, &owner->tasks);
-	at_task_find_cell(e);
+	at_task_find_cell(e, pid);
 	at_record_name(ks, task, e->tid, e->pid, task->comm, ASYNCTRACE_TASK_F_PROVIDER,
 		       &owner->sharer);
 	return 0;
@@ -345,7 +349,7 @@ void at_tasks_set_cell(struct at_provider *p)
 	raw_spin_lock_irqsave(&at_tasks_lock, flags);
 	e = at_task_find(current);
 	if (e && !e->cell && e->owner->provider == p)
-		at_task_find_cell(e);
+		at_task_find_cell(e, task_pid(current));
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 }
 
