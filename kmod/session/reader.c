@@ -509,29 +509,14 @@ static ssize_t at_finish_kring(struct at_session *s, u32 kind, u32 cpu, struct a
 	return at_finish(s, out);
 }
 
-static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
-			     struct at_kring *names, u32 cpu, struct at_out *out);
-
-/* Report all task names that exist now, before the records that use them. */
-static ssize_t at_tell_names_of(struct at_session *s, struct at_kring *names, u32 cpu,
-				struct at_out *out)
-{
-	if (s->names) {
-		s->reader.names_to = at_task_names_drain(s->names, s->ks);
-		return at_tell_task_names(s, out);
-	}
-	names->reading.snap = at_kring_position(names);
-	return at_tell_kring(s, names, NULL, cpu, out);
-}
-
 /*
- * Report the next chunk of a kernel ring. @names: ring with the names that records in @r
- * use; NULL: @r is such a ring.
+ * Report the next chunk of a kernel ring. @kind: ASYNCTRACE_CHUNK_SCHED or _NAMES. A ring of names
+ * is read up to the position at the beginning of its turn, other rings up to the position at the
+ * beginning of the pass. The names of all records in the other rings were recorded before that.
  */
-static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
-			     struct at_kring *names, u32 cpu, struct at_out *out)
+static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r, u32 kind, u32 cpu,
+			     struct at_out *out)
 {
-	u32 kind = names ? ASYNCTRACE_CHUNK_SCHED : ASYNCTRACE_CHUNK_NAMES;
 	struct at_reader *rd = &s->reader;
 	bool final = rd->final || s->snapshot;
 	struct at_source src;
@@ -541,10 +526,8 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
 	u64 pos;
 
 	at_kring_source(r, &src);
-	for (tries = 0; tries < AT_TRIES; tries++) {
-		/* A fast writer must not delay the other rings: end the turn of this ring. */
-		if (names && rd->chunks > r->geometry.nsub)
-			break;
+	/* A fast writer must not delay the other rings: end the turn of this ring. */
+	for (tries = 0; tries < AT_TRIES && rd->chunks <= r->geometry.nsub; tries++) {
 		if (!at_clear_apply(s, &r->reading.cursor, &src, &r->clear))
 			break;
 		if (!at_cursor_next(&r->reading.cursor, &src, r->reading.snap, &span))
@@ -555,9 +538,13 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
 		smp_rmb();
 		pos = at_kring_position(r);
 		if (at_span_overrun(&span, &src, pos)) {
-			/* Later records may use newer names: report these first. */
-			if (names) {
-				ret = at_tell_names_of(s, names, cpu, out);
+			/*
+			 * Later records may use newer names: report these first. Only a circular
+			 * ring can be overrun, and a circular session has a table of names.
+			 */
+			if (s->names) {
+				rd->names_to = at_task_names_drain(s->names, s->ks);
+				ret = at_tell_task_names(s, out);
 				rd->chunks += ret > 0;
 				if (ret)
 					return ret;
@@ -591,6 +578,8 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
 	at_ledger(out, &r->reading.cursor, NULL);
 	ret = at_finish_kring(s, kind, cpu, out);
 	if (ret > 0) {
+		/* The drop count may grow before each call: end the turn of this ring. */
+		rd->next = true;
 		r->reading.told = out->chunk.dropped;
 		if (final)
 			r->reading.last = s->reader.run;
@@ -696,31 +685,47 @@ static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct 
 	}
 }
 
+/*
+ * Report the next names of the session's table. The pass reports the names that exist when this
+ * phase begins, and then at most one chunk that has new counts only.
+ */
+static ssize_t at_tell_table_of_names(struct at_session *s, struct at_out *out)
+{
+	struct at_reader *rd = &s->reader;
+	ssize_t ret = 0;
+
+	if (!rd->chunks++)
+		rd->names_to = at_task_names_drain(s->names, s->ks);
+	if (!rd->next)
+		ret = at_tell_task_names(s, out);
+	rd->next = ret > 0 && !out->chunk.records;
+	if (!ret)
+		rd->chunks = 0;
+	return ret;
+}
+
 static ssize_t at_tell_cpus(struct at_session *s, struct at_out *out)
 {
 	struct at_reader *rd = &s->reader;
 	bool names = rd->phase == AT_PHASE_NAMES;
+	u32 kind = names ? ASYNCTRACE_CHUNK_NAMES : ASYNCTRACE_CHUNK_SCHED;
 	ssize_t ret;
 
 	/* Pairs with the store-release in at_session_init(). */
-	if (names && smp_load_acquire(&s->names)) {
-		if (!rd->next)
-			rd->names_to = at_task_names_drain(s->names, s->ks);
-		rd->next = true;
-		ret = at_tell_task_names(s, out);
-		rd->next = ret != 0;
-		return ret;
-	}
+	if (names && smp_load_acquire(&s->names))
+		return at_tell_table_of_names(s, out);
 	for (; s->ks && rd->ring < nr_cpu_ids; at_next_ring(rd)) {
 		struct at_kcpu *kc;
 		struct at_kring *r;
 
-		if (!cpu_possible(rd->ring))
+		if (rd->next || !cpu_possible(rd->ring))
 			continue;
 		kc = per_cpu_ptr(s->ks->cpu, rd->ring);
 		r = names ? &kc->names : &kc->events;
-		ret = names ? at_tell_names_of(s, r, rd->ring, out) :
-			      at_tell_kring(s, r, &kc->names, rd->ring, out);
+		/* Note the position once in a turn: a thread may rename itself all the time. */
+		if (names && !rd->chunks)
+			r->reading.snap = at_kring_position(r);
+		ret = at_tell_kring(s, r, kind, rd->ring, out);
 		if (ret)
 			return ret;
 	}
