@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Table of task names, for a session that may have no consumer for long, or several
- * consumers in turn.
+ * Table of task names, for the consumers that a session has in turn. Each of them reads all of the
+ * table, which has the latest name of each thread id.
  *
- * The probes write names into separate rings, which would fill up without a consumer. So the
- * session's periodic work moves names to this table, which has the latest name of each thread
- * id. Each consumer reads all of the table. The table is bounded: when the table is full,
- * names of ended tasks are dropped, the names recorded longest ago first.
+ * The probes write names into separate rings. These would fill up in a circular or detached
+ * session, which may have no consumer for long. So the periodic work of such a session moves names
+ * to the table, and consumers read the table only. In other sessions, the consumer gets all names
+ * from the rings, and the reader copies them to the table for later consumers.
+ *
+ * The table is bounded: when the table is full, names of ended tasks are dropped, the names
+ * recorded longest ago first.
  */
 #include <linux/jiffies.h>
 #include <linux/list.h>
@@ -180,20 +183,27 @@ static void at_name_keep(struct at_task_names *names, const struct asynctrace_ta
 	kept->name = *name;
 }
 
+static void at_names_keep_span(struct at_task_names *names, const struct at_kring *r,
+			       const struct at_span *span)
+{
+	struct asynctrace_task_name name;
+	u32 i;
+
+	for (i = 0; i + AT_NAME_WORDS <= span->words; i += AT_NAME_WORDS) {
+		memcpy(&name, r->data + ((span->from + i) & r->ring_mask), sizeof(name));
+		at_name_keep(names, &name);
+	}
+}
+
 static void at_names_drain_ring(struct at_task_names *names, struct at_kring *r)
 {
 	u64 pos = at_kring_position(r);
-	struct asynctrace_task_name name;
 	struct at_source src;
 	struct at_span span;
-	u32 i;
 
 	at_kring_source(r, &src);
 	while (at_cursor_next(&r->reading.cursor, &src, pos, &span)) {
-		for (i = 0; i + AT_NAME_WORDS <= span.words; i += AT_NAME_WORDS) {
-			memcpy(&name, r->data + ((span.from + i) & r->ring_mask), sizeof(name));
-			at_name_keep(names, &name);
-		}
+		at_names_keep_span(names, r, &span);
 		r->reading.cursor = span.next;
 		/* Pairs with the load-acquire in at_kring_limit(): the words have been read. */
 		smp_store_release(&r->limit, at_ring_limit(&r->geometry,
@@ -218,6 +228,28 @@ unsigned long at_task_names_drain(struct at_task_names *names, const struct at_k
 	mutex_lock(&names->kept_lock);
 	for_each_possible_cpu(cpu)
 		at_names_drain_ring(names, &per_cpu_ptr(ks->cpu, cpu)->names);
+	last = names->serial;
+	mutex_unlock(&names->kept_lock);
+	set_active_memcg(old);
+	return last;
+}
+
+/**
+ * at_task_names_copy - copy names from a ring to the table
+ * @names: the table
+ * @r: a ring of names of the same session
+ * @span: words of the ring, which its writer cannot reuse yet
+ *
+ * Return: serial number of the last change, for at_task_names_read().
+ */
+unsigned long at_task_names_copy(struct at_task_names *names, const struct at_kring *r,
+				 const struct at_span *span)
+{
+	struct mem_cgroup *old = set_active_memcg(names->memcg);
+	unsigned long last;
+
+	mutex_lock(&names->kept_lock);
+	at_names_keep_span(names, r, span);
 	last = names->serial;
 	mutex_unlock(&names->kept_lock);
 	set_active_memcg(old);
@@ -270,12 +302,17 @@ u32 at_task_names_read(struct at_task_names *names, unsigned long *cursor,
 	return n;
 }
 
-/* The number of names that will not be reported, for lack of room in a ring or in the table */
+/*
+ * Returns the number of names that a table's readers do not get, for lack of room in the table or,
+ * unless @ks is NULL, in the rings of @ks.
+ */
 u64 at_task_names_lost(const struct at_task_names *names, const struct at_ksched *ks)
 {
 	u64 lost = READ_ONCE(names->lost);
 	u32 cpu;
 
+	if (!ks)
+		return lost;
 	for_each_possible_cpu(cpu)
 		lost += READ_ONCE(per_cpu_ptr(ks->cpu, cpu)->names.dropped);
 	return lost;

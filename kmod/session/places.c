@@ -82,13 +82,10 @@ static int at_prepare_check(struct at_session *s, struct netlink_ext_ack *extack
 
 static int at_prepare_sched(struct at_session *s, struct at_prepared *prep)
 {
-	bool names = s->mode == ASYNCTRACE_MODE_CIRCULAR ||
-		     s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED;
-
 	prep->ks = at_ksched_new(s);
-	if (names && prep->ks)
+	if (prep->ks)
 		prep->names = at_task_names_new(s);
-	return prep->ks && (prep->names || !names) ? 0 : -ENOMEM;
+	return prep->names ? 0 : -ENOMEM;
 }
 
 /**

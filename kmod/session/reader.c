@@ -475,19 +475,27 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at
 	return ret;
 }
 
-/* Report task names from the session's table, up to change @names_to of the reader. */
+/*
+ * Report task names from the session's table, up to change @names_to of the reader. If they are
+ * names that earlier consumers got from the rings, they have counts of their own.
+ */
 static ssize_t at_tell_task_names(struct at_session *s, struct at_out *out)
 {
 	struct at_reader *rd = &s->reader;
+	bool drained = at_session_drains_names(s);
 	unsigned long told = rd->names_told;
-	u64 lost = at_task_names_lost(s->names, s->ks);
+	u64 lost = at_task_names_lost(s->names, drained ? s->ks : NULL);
 	bool final = rd->final || s->snapshot;
 	ssize_t ret;
 	u32 n;
 
 	n = at_task_names_read(s->names, &told, rd->names_to, out->scratch, AT_BATCH);
+	/* There were no earlier consumers. */
+	if (!n && !drained && !rd->names)
+		return 0;
 	if (!n && !at_news(rd, out, lost, rd->names_lost, final, rd->names_last))
 		return 0;
+	out->chunk.ring = drained ? 0 : nr_cpu_ids;
 	out->chunk.delivered = rd->names + n;
 	out->chunk.dropped = lost;
 	ret = at_tell_table(s, out, ASYNCTRACE_CHUNK_NAMES, 0, n,
@@ -539,16 +547,14 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r, u32 kind,
 		pos = at_kring_position(r);
 		if (at_span_overrun(&span, &src, pos)) {
 			/*
-			 * Later records may use newer names: report these first. Only a circular
-			 * ring can be overrun, and a circular session has a table of names.
+			 * Later records may use newer names: report these first. They are in the
+			 * table, because only rings of a circular session can be overrun.
 			 */
-			if (s->names) {
-				rd->names_to = at_task_names_drain(s->names, s->ks);
-				ret = at_tell_task_names(s, out);
-				rd->chunks += ret > 0;
-				if (ret)
-					return ret;
-			}
+			rd->names_to = at_task_names_drain(s->names, s->ks);
+			ret = at_tell_task_names(s, out);
+			rd->chunks += ret > 0;
+			if (ret)
+				return ret;
 			r->reading.snap = pos;
 			continue;
 		}
@@ -563,6 +569,9 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r, u32 kind,
 			continue;
 		}
 		r->reading.told = out->chunk.dropped;
+		/* The present consumer has all names in the table. */
+		if (kind == ASYNCTRACE_CHUNK_NAMES)
+			rd->names_told = at_task_names_copy(s->names, r, &span);
 		if (!r->geometry.circular &&
 		    (s->mode == ASYNCTRACE_MODE_STREAMING || kind == ASYNCTRACE_CHUNK_NAMES))
 			at_clear_limit_kring(s, r);
@@ -694,8 +703,12 @@ static ssize_t at_tell_table_of_names(struct at_session *s, struct at_out *out)
 	struct at_reader *rd = &s->reader;
 	ssize_t ret = 0;
 
+	/* Pairs with the store-release in at_session_init(). */
+	if (!smp_load_acquire(&s->names))
+		return 0;
 	if (!rd->chunks++)
-		rd->names_to = at_task_names_drain(s->names, s->ks);
+		rd->names_to = at_session_drains_names(s) ?
+			       at_task_names_drain(s->names, s->ks) : ULONG_MAX;
 	if (!rd->next)
 		ret = at_tell_task_names(s, out);
 	rd->next = ret > 0 && !out->chunk.records;
@@ -711,10 +724,10 @@ static ssize_t at_tell_cpus(struct at_session *s, struct at_out *out)
 	u32 kind = names ? ASYNCTRACE_CHUNK_NAMES : ASYNCTRACE_CHUNK_SCHED;
 	ssize_t ret;
 
-	/* Pairs with the store-release in at_session_init(). */
-	if (names && smp_load_acquire(&s->names))
-		return at_tell_table_of_names(s, out);
-	for (; s->ks && rd->ring < nr_cpu_ids; at_next_ring(rd)) {
+	/* Pairs with the store-release in at_session_init(): the session has @ks, too. */
+	if (!smp_load_acquire(&s->names) || (names && at_session_drains_names(s)))
+		return 0;
+	for (; rd->ring < nr_cpu_ids; at_next_ring(rd)) {
 		struct at_kcpu *kc;
 		struct at_kring *r;
 
@@ -767,6 +780,11 @@ static ssize_t at_tell(struct at_session *s, struct at_out *out)
 			 */
 			smp_mb();
 			at_snap(s);
+			break;
+		case AT_PHASE_NAMES_TABLE:
+			ret = at_tell_table_of_names(s, out);
+			if (ret)
+				return ret;
 			break;
 		case AT_PHASE_NAMES:
 		case AT_PHASE_SCHED:

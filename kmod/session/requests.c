@@ -260,7 +260,7 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		 * at_session_prepare_start().
 		 */
 		smp_store_release(&s->ks, prep.ks);
-		/* Pairs with the load-acquire in at_tell_cpus(), which then also sees @ks. */
+		/* Pairs with the load-acquires in reader.c: a reader then also sees @ks. */
 		smp_store_release(&s->names, prep.names);
 		prep.ks = NULL;
 		prep.names = NULL;

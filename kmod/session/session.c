@@ -287,7 +287,7 @@ static void at_session_poll_fn(struct work_struct *work)
 	fill = at_session_fill(s, &any);
 	if (any || s->ks)
 		at_session_wake(s);
-	if (s->names) {
+	if (s->names && at_session_drains_names(s)) {
 		names = at_task_names_fill(s->ks);
 		at_task_names_drain(s->names, s->ks);
 	}

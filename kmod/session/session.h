@@ -32,6 +32,7 @@ enum at_phase {
 	AT_PHASE_PROVIDERS,
 	AT_PHASE_THREADS,
 	AT_PHASE_STRINGS,
+	AT_PHASE_NAMES_TABLE,
 	AT_PHASE_NAMES,
 	AT_PHASE_EVENTS,
 	AT_PHASE_SCHED,
@@ -53,9 +54,9 @@ enum at_phase {
  * @run: the session's run when this pass began
  * @final: the session was not started when this pass began
  * @done: the snapshot has been read to its end
- * @names_to: last change of the table of task names that this pass reports
- * @names_told: last change that was reported
- * @names: number of task names reported
+ * @names_to: last change of the table of task names that this pass reports; ULONG_MAX: all
+ * @names_told: last change that was reported, from the table or from a ring
+ * @names: number of task names reported from the table
  * @names_lost: number of lost task names, as last reported
  * @names_last: last run for which the consumer got the final state of the names
  */
@@ -114,8 +115,7 @@ struct at_reader {
  * @clock: enum asynctrace_clock
  * @clock_log: log of clock pairs
  * @ks: scheduling side; NULL: none
- * @names: table of task names, for sessions that may have no consumer for long; NULL:
- *	names are only in the rings of @ks
+ * @names: table of task names; NULL if @ks is NULL
  * @members_lock: protects walks over @members, and changes of the fields from @members to
  *	@ended
  * @members: providers in the session, including ended ones that have not been removed
@@ -244,6 +244,17 @@ struct at_session {
 static inline bool at_session_runs(const struct at_session *s)
 {
 	return s->state == ASYNCTRACE_SESSION_STATE_STARTED && !s->stopping;
+}
+
+/*
+ * May the session have no consumer for long? Then periodic work moves task names from the rings to
+ * @names, and consumers read @names only. Otherwise @names has the names that earlier consumers
+ * got from the rings.
+ */
+static inline bool at_session_drains_names(const struct at_session *s)
+{
+	return s->mode == ASYNCTRACE_MODE_CIRCULAR ||
+	       s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED;
 }
 
 u32 at_next_generation(void);

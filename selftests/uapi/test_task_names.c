@@ -60,7 +60,7 @@ static void pin(int cpu)
 /* --- a busy CPU ------------------------------------------------------------------------ */
 
 /* More renames than a CPU's ring of names has room for, and more switches than its other ring */
-#define RENAMES_MANY	3000
+#define RENAMES_MANY	4000
 #define TURNS_MANY	700
 #define READS		400
 #define RECORDS		10
@@ -144,7 +144,7 @@ static void check_busy(const struct busy *b)
 	child = begin_child();
 	begin(b->mode, b->flags);
 	NEED(quiet.control->gate > ASYNCTRACE_GATE_ATTACH);
-	raw_write(&quiet, 1, RECORDS);
+	raw_write(&quiet, 0, RECORDS);
 	fd = consume();
 	for (reads = 0; reads < READS && found < 2 * RECORDS; reads++) {
 		rename_self(b->renames);
@@ -155,7 +155,7 @@ static void check_busy(const struct busy *b)
 		    chunk->provider != (uint32_t)quiet.id)
 			continue;
 		found += chunk->records;
-		raw_write(&quiet, 1, 2 * RECORDS);
+		raw_write(&quiet, 0, 2 * RECORDS);
 	}
 	printf("# %s: %u records in %u reads\n", b->name, found, reads);
 	EXPECT_IS(found, 2 * RECORDS);
@@ -177,8 +177,72 @@ static void I18_busy_cpu_does_not_starve_others(void)
 	NEED(!sched_setaffinity(0, sizeof(all), &all));
 }
 
+/* --- several consumers in turn --------------------------------------------------------------- */
+
+/*
+ * Reads all, and checks that there are records of each of two threads, and that these come after
+ * the thread's name.
+ */
+static void check_names_first(const pid_t tid[2])
+{
+	const struct asynctrace_task_name *name = (const void *)(chunk + 1);
+	const uint64_t *words = (const void *)(chunk + 1);
+	bool named[2] = {}, used[2] = {};
+	int fd = consume();
+
+	while (take(fd))
+		for (int i = 0; i < 2; i++) {
+			if (chunk->kind == ASYNCTRACE_CHUNK_NAMES)
+				for (size_t n = 0; n < chunk->bytes / sizeof(*name); n++)
+					named[i] |= name[n].tid == tid[i];
+			if (chunk->kind != ASYNCTRACE_CHUNK_SCHED)
+				continue;
+			for (size_t n = 0; n < chunk->bytes / sizeof(*words) && !used[i]; n++)
+				used[i] = words[n] == (uint64_t)tid[i];
+			EXPECT(!used[i] || named[i]);
+		}
+	for (int i = 0; i < 2; i++)
+		EXPECT(used[i] && named[i]);
+	close(fd);
+}
+
+/* The name of each thread was recorded before the first consumer read the session. */
+static void each_consumer_gets_names_before_records(void)
+{
+	static const struct {
+		uint32_t mode, flags;
+	} row[] = {
+		{ ASYNCTRACE_MODE_STREAMING, 0 },
+		{ ASYNCTRACE_MODE_ONESHOT, 0 },
+		{ ASYNCTRACE_MODE_CIRCULAR, 0 },
+		{ ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SESSION_FLAGS_DETACHED },
+	};
+	struct raw_provider p;
+	pid_t tid[2] = { getpid() };
+	cpu_set_t all;
+
+	NEED(!sched_getaffinity(0, sizeof(all), &all));
+	/* Each turn switches between the two threads. */
+	pin(0);
+	NEED(!raw_provider(&p, "names", STRIDE));
+	tid[1] = begin_child();
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		printf("# mode %u, flags %u\n", row[i].mode, row[i].flags);
+		begin(row[i].mode, row[i].flags);
+		for (int consumer = 0; consumer < 3; consumer++) {
+			take_turns(20);
+			check_names_first(tid);
+		}
+		end();
+	}
+	end_child(tid[1]);
+	raw_provider_end(&p);
+	NEED(!sched_setaffinity(0, sizeof(all), &all));
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(I18_busy_cpu_does_not_starve_others),
+	KTAP_TEST(each_consumer_gets_names_before_records),
 };
 
 KTAP_MAIN(tests)

@@ -460,7 +460,8 @@ enum asynctrace_chunk_kind {
  * @bytes: size of the payload
  * @flags: ASYNCTRACE_CHUNK_F_*
  * @provider: id of the provider; 0 for chunks that belong to no provider
- * @ring: index of the ring: the number of its CPU, except for the fallback ring; 0 if the payload
+ * @ring: index of the ring: the number of its CPU, except for the fallback ring, and for NAMES that
+ *	an earlier consumer got from the rings, which have counts of their own; 0 if the payload
  *	is from no ring
  * @sequence: linear word offset of the payload in its ring
  * @records: number of records that the payload claims to have; for STRINGS, their generation: if
