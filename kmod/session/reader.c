@@ -613,13 +613,15 @@ static void at_snap(struct at_session *s)
 		bool final = at_ring_final(s, m);
 		struct at_rings *r = at_member_rings(m);
 
-		m->reading.snapped_gone = final && READ_ONCE(m->gone);
+		/* As in at_ring_final(), which may not have read @gone. */
+		m->reading.snapped_gone = final && smp_load_acquire(&m->gone);
 		for (i = 0; r && i < r->nr; i++) {
 			r->ring[i].reading.final = final;
 			r->ring[i].reading.snap = final ? READ_ONCE(r->ring[i].stop) :
 						  at_rings_position(r, i);
 		}
 		at_rings_put(r);
+		cond_resched();
 	}
 	if (!s->ks)
 		return;
@@ -803,6 +805,7 @@ static ssize_t at_tell(struct at_session *s, struct at_out *out)
 			m = rd->member ?: at_session_next_member(s, NULL);
 			for (; m; m = at_session_next_member(s, m)) {
 				rd->member = m;
+				cond_resched();
 				if (rd->next && rd->phase != AT_PHASE_EVENTS) {
 					rd->next = false;
 					continue;
