@@ -249,12 +249,17 @@ void give_clock(struct stream *s, unsigned int what)
 	give_one(s, ASYNCTRACE_CHUNK_CLOCK, 0, &p, sizeof(p));
 }
 
+void give_info(struct stream *s, const struct asynctrace_provider_info *info)
+{
+	give_one(s, ASYNCTRACE_CHUNK_PROVIDER, info->id, info, sizeof(*info));
+}
+
 void give_provider(struct stream *s, uint32_t id, int32_t pid, uint32_t salt, const char *name)
 {
 	struct asynctrace_provider_info i = { .id = id, .pid = pid, .salt = salt };
 
 	strncpy(i.name, name, ASYNCTRACE_NAME_MAX);
-	give_one(s, ASYNCTRACE_CHUNK_PROVIDER, id, &i, sizeof(i));
+	give_info(s, &i);
 }
 
 void give_thread(struct stream *s, uint32_t provider, uint32_t slot, int32_t pid, int32_t tid,

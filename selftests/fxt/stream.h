@@ -102,6 +102,7 @@ struct words stream_words(struct stream *s);
 
 int give(struct stream *s, struct asynctrace_chunk *h, const void *payload);
 void give_clock(struct stream *s, unsigned int what);
+void give_info(struct stream *s, const struct asynctrace_provider_info *info);
 void give_provider(struct stream *s, uint32_t id, int32_t pid, uint32_t salt, const char *name);
 void give_thread(struct stream *s, uint32_t provider, uint32_t slot, int32_t pid, int32_t tid,
 		 const char *comm);

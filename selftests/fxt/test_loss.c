@@ -127,18 +127,15 @@ static void test_kernel_drops_are_reported_for_providers(void **unused)
 	struct asynctrace_provider_info info = {
 		.id = 1, .pid = 100, .salt = 7, .name = "simple", .sched_dropped = 3,
 	};
-	struct asynctrace_chunk h = {
-		.kind = ASYNCTRACE_CHUNK_PROVIDER, .bytes = sizeof(info), .provider = 1,
-	};
 	const struct at_compose_stats *st;
 	struct stream s;
 
 	stream_simple(&s);
 	give_provider(&s, 2, 200, 8, "other");
-	assert_int_equal(give(&s, &h, &info), 0);
+	give_info(&s, &info);
 	info.sched_dropped = 5;
 	info.names_dropped = 2;
-	assert_int_equal(give(&s, &h, &info), 0);
+	give_info(&s, &info);
 	st = at_compose_stats(s.c);
 	assert_int_equal(st->nr_providers, 3);
 	assert_int_equal(st->providers[1].sched_dropped, 5);

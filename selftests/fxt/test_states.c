@@ -102,7 +102,6 @@ static void name_of_the_kernel_is_kept(void **unused)
 static uint64_t since(uint32_t flags, uint64_t existed, bool recorded)
 {
 	struct asynctrace_provider_info info = { .id = 1, .pid = 100, .salt = 7, .flags = flags };
-	struct asynctrace_chunk h = { .kind = ASYNCTRACE_CHUNK_PROVIDER, .provider = 1 };
 	struct at_compose_thread t;
 	struct words b = { 0 };
 	struct stream s;
@@ -110,8 +109,7 @@ static uint64_t since(uint32_t flags, uint64_t existed, bool recorded)
 	uint64_t ns;
 
 	stream_simple(&s);
-	h.bytes = sizeof(info);
-	give(&s, &h, &info);
+	give_info(&s, &info);
 	s.ticks += 100;
 	if (recorded) {
 		put_event(&b, &(struct event){ 0, s.ticks, 1, TXT("c"), TXT("n"), 0, 0, { } });

@@ -39,9 +39,10 @@
  * To count all losses after an error, the caller must pass the remaining chunks, too.
  *
  * The file: times are CLOCK_BOOTTIME nanoseconds. Provider 1 is the kernel
- * ("asynctrace-kernel"): context switches, wakeups, names, clocks, losses. The session's provider
- * N is provider N + 1. Records of a ring keep their order, except that a duration moves before
- * the events that it encloses. asynctrace(5) describes the format.
+ * ("asynctrace-kernel"): context switches, wakeups, names, clocks, losses. The composer numbers
+ * the session's providers from 2 on, because the session may use an id again. Records of a ring
+ * keep their order, except that a duration moves before the events that it encloses.
+ * asynctrace(5) describes the format.
  *
  * Return values: unless stated otherwise, a function returns 0 or a negative errno.
  *
@@ -394,7 +395,8 @@ struct at_compose_counts {
  * @filtered: number of .events, .switches and .wakeups that the caller did not want
  * @unwritten: number of .events, .switches and .wakeups that the caller could not write
  *
- * The records no longer count as delivered, but as filtered or unwritten.
+ * The records no longer count as delivered, but as filtered or unwritten. If several providers
+ * have had the id, one after the other, the counts of all their rings with this index are changed.
  *
  * Return: 0; -EINVAL: fewer records were delivered, and the counts have not changed.
  */
@@ -410,12 +412,14 @@ int at_compose_left_out(struct at_compose *c, uint32_t provider, uint32_t ring,
  * @provider: provider id of the session; 0: the kernel
  * @ring: number of its CPU, except for the fallback ring
  * @flags: ASYNCTRACE_CHUNK_F_FALLBACK, _LAST, ASYNCTRACE_COMPOSE_RING_TRACEPOINTS
+ * @serial: serial number of the provider
  * @counts: counts of the ring
  */
 struct at_compose_ring {
 	uint32_t provider;
 	uint32_t ring;
 	uint32_t flags;
+	uint64_t serial;
 	struct at_compose_counts counts;
 };
 
@@ -427,6 +431,7 @@ struct at_compose_ring {
  * @strings: number of names that it has interned
  * @bad_strings: number of malformed name records
  * @threads: number of its threads
+ * @serial: its serial number; a later provider may get @id again, but not @serial
  * @name: its name, UTF-8
  * @counts: sums over its rings
  * @sched_dropped: dropped scheduling records of its threads; they are part of the kernel's
@@ -441,6 +446,7 @@ struct at_compose_provider {
 	uint32_t strings;
 	uint32_t bad_strings;
 	uint32_t threads;
+	uint64_t serial;
 	char name[3 * ASYNCTRACE_NAME_MAX + 1];
 	struct at_compose_counts counts;
 	uint64_t sched_dropped;
@@ -474,9 +480,9 @@ struct at_compose_ended {
  * @end: time of the last clock pair, ns
  * @total: sums over all rings; includes the losses of @ended
  * @nr_providers: number of items in @providers
- * @providers: sorted by id
+ * @providers: sorted by id and serial number
  * @nr_rings: number of items in @rings
- * @rings: sorted by provider and index
+ * @rings: sorted by provider, as in @providers, and index
  * @ended: providers that ended before the first chunk
  */
 struct at_compose_stats {

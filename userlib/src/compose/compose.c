@@ -31,7 +31,7 @@ struct at_compose *at_compose_new(const struct at_compose_options *opts)
 	c->continued = opts->flags & ASYNCTRACE_COMPOSE_CONTINUED;
 	c->next_losses = ATC_KOID_LOSSES;
 	c->next_virtual = ATC_KOID_VIRTUAL;
-	c->kernel = atc_map_make(&c->providers, 0, sizeof(*c->kernel));
+	c->kernel = atc_provider_new(c, 0);
 	if (!c->kernel || atc_out_init(&c->out, opts)) {
 		at_compose_free(c);
 		errno = ENOMEM;

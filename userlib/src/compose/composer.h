@@ -125,7 +125,7 @@ struct atc_node {
 	bool nests;		/* viewers depend on the duration that encloses this event */
 	bool async;		/* an async event: the analysis depends on the enclosing duration */
 	uint32_t names;		/* of a begin: references to category and name; 0: none */
-	uint32_t provider;	/* id of the provider whose string table .names refers to */
+	uint32_t provider;	/* file id of the provider whose string table .names refers to */
 	uint64_t generation;	/* generation of that string table */
 };
 
@@ -234,7 +234,10 @@ unsigned int atc_thread_ref(struct at_compose *c, struct atc_provider *p,
 /* --- provider.c: providers, their strings, slots and rings ---------------- */
 
 struct atc_provider {
-	uint32_t id;
+	uint32_t id;			/* of the session; a later provider may get it again */
+	uint32_t file_id;		/* the id in files, of this provider only */
+	uint64_t serial;
+	struct atc_provider *earlier;	/* an ended provider that had the same id, or NULL */
 	uint32_t salt;
 	int32_t pid;
 	uint32_t flags;
@@ -311,8 +314,13 @@ static inline void atc_out_deliver(struct atc_out *o, struct atc_ring *r, size_t
 	o->marks[o->nr_marks - 1].end = o->used;
 }
 
+/* Returns the provider that has the id now, or NULL. */
 struct atc_provider *atc_provider(struct at_compose *c, uint32_t id);
+/* Makes a provider that has the id from now on. Returns NULL if there is no memory. */
+struct atc_provider *atc_provider_new(struct at_compose *c, uint32_t id);
+/* atc_ring() makes the ring if it is new; atc_ring_find() returns NULL then. */
 struct atc_ring *atc_ring(struct at_compose *c, struct atc_provider *p, uint32_t index);
+struct atc_ring *atc_ring_find(struct at_compose *c, const struct atc_provider *p, uint32_t index);
 int atc_provider_info(struct at_compose *c, const struct asynctrace_provider_info *info);
 int atc_provider_threads(struct at_compose *c, struct atc_provider *p,
 			 const struct asynctrace_thread *t, size_t nr);
@@ -325,11 +333,6 @@ static inline bool atc_string_known(const struct atc_provider *p, unsigned int i
 }
 
 void atc_provider_destroy(void *p);
-
-static inline uint32_t atc_file_id(const struct atc_provider *p)
-{
-	return p->id + 1;
-}
 
 /* --- record.c: records that the composer makes ---------------------------- */
 
@@ -506,8 +509,9 @@ void atc_loss(struct at_compose *c, struct atc_ring *r, const struct asynctrace_
 struct at_compose {
 	struct atc_out out;
 	struct atc_clock clock;
-	struct atc_map providers;	/* struct atc_provider, by id */
-	struct atc_map rings;		/* struct atc_ring, by provider << 32 | index */
+	struct atc_map providers;	/* struct atc_provider, by id: the one that has it now */
+	uint32_t nr_providers;		/* number of all providers; the last one's file id */
+	struct atc_map rings;		/* struct atc_ring, by file id << 32 | index */
 	struct atc_map tasks;		/* struct atc_task, by tid */
 	struct atc_map processes;	/* struct atc_process, by pid */
 	struct atc_map texts;		/* struct atc_name, by hash; see tracepoint.c */

@@ -67,7 +67,7 @@ static void marker(struct at_compose *c, struct atc_ring *r, uint64_t end,
 	atc_section(c, c->kernel);
 	w = atc_out_record(&c->out);
 	*w = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_METADATA, 1) |
-	     ASYNCTRACE_FXT_META_EVENT << 16 | (uint64_t)atc_file_id(p) << 20;
+	     ASYNCTRACE_FXT_META_EVENT << 16 | (uint64_t)p->file_id << 20;
 	atc_out_done(&c->out, 1);
 
 	w = atc_out_record(&c->out);

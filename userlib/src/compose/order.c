@@ -175,7 +175,7 @@ static int push_begin(struct atc_items *l, struct atc_task *t, uint32_t i)
 		return err;
 	n = &t->nodes[t->nr_nodes - 1];
 	n->names = is_inline ? 0 : refs;
-	n->provider = l->provider->id;
+	n->provider = l->provider->file_id;
 	n->generation = l->provider->names;
 	return 0;
 }
@@ -188,7 +188,7 @@ static void take_names(const struct atc_items *l, struct atc_item *it, const str
 {
 	const bool unnamed = !(it->at[0] >> 32) && !(it->at[0] >> 20 & 0xf);
 
-	if (unnamed && n->begin <= it->ns && n->provider == l->provider->id &&
+	if (unnamed && n->begin <= it->ns && n->provider == l->provider->file_id &&
 	    n->generation == l->provider->names)
 		it->names = n->names;
 }

@@ -11,10 +11,35 @@ struct atc_provider *atc_provider(struct at_compose *c, uint32_t id)
 	return atc_map_get(&c->providers, id);
 }
 
+struct atc_provider *atc_provider_new(struct at_compose *c, uint32_t id)
+{
+	struct atc_provider *p = atc_calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->earlier = atc_provider(c, id);
+	if (atc_map_set(&c->providers, id, p)) {
+		atc_free(p);
+		return NULL;
+	}
+	p->id = id;
+	p->file_id = ++c->nr_providers;
+	return p;
+}
+
+static uint64_t ring_key(const struct atc_provider *p, uint32_t index)
+{
+	return (uint64_t)p->file_id << 32 | index;
+}
+
+struct atc_ring *atc_ring_find(struct at_compose *c, const struct atc_provider *p, uint32_t index)
+{
+	return atc_map_get(&c->rings, ring_key(p, index));
+}
+
 struct atc_ring *atc_ring(struct at_compose *c, struct atc_provider *p, uint32_t index)
 {
-	uint64_t key = (uint64_t)p->id << 32 | index;
-	struct atc_ring *r = atc_map_make(&c->rings, key, sizeof(*r));
+	struct atc_ring *r = atc_map_make(&c->rings, ring_key(p, index), sizeof(*r));
 
 	if (r) {
 		r->provider = p;
@@ -26,15 +51,15 @@ struct atc_ring *atc_ring(struct at_compose *c, struct atc_provider *p, uint32_t
 int atc_provider_info(struct at_compose *c, const struct asynctrace_provider_info *info)
 {
 	struct atc_provider *p = atc_provider(c, info->id);
-	bool known = p;
+	bool known;
 
-	/*
-	 * Id 0 is the kernel's own provider. UINT32_MAX is invalid, because the file's id of a
-	 * provider is one higher.
-	 */
-	if (!info->id || info->id == UINT32_MAX || info->pid < 0)
+	/* Id 0 is the kernel's own provider. */
+	if (!info->id || info->pid < 0)
 		return -EPROTO;
-	p = atc_map_make(&c->providers, info->id, sizeof(*p));
+	/* The kernel reuses the id of a provider that has ended, but not its serial number. */
+	known = p && p->serial == info->serial;
+	if (!known)
+		p = atc_provider_new(c, info->id);
 	if (!p)
 		return -ENOMEM;
 	p->flags = info->flags;
@@ -43,7 +68,7 @@ int atc_provider_info(struct at_compose *c, const struct asynctrace_provider_inf
 	p->sched_dropped = info->sched_dropped;
 	p->names_dropped = info->names_dropped;
 	if (!known) {
-		p->id = info->id;
+		p->serial = info->serial;
 		p->name[atc_text_repair(p->name, 255, info->name,
 					strnlen(info->name, ASYNCTRACE_NAME_MAX))] = 0;
 		atc_provider_introduce(c, p);
@@ -144,10 +169,13 @@ ssize_t atc_provider_strings(struct at_compose *c, struct atc_provider *p,
 
 void atc_provider_destroy(void *v)
 {
-	struct atc_provider *p = v;
+	struct atc_provider *earlier;
 
-	atc_map_free(&p->slots, atc_free);
-	atc_map_free(&p->virtuals, atc_free);
-	atc_map_free(&p->texts, atc_free);
-	atc_free(p);
+	for (struct atc_provider *p = v; p; p = earlier) {
+		earlier = p->earlier;
+		atc_map_free(&p->slots, atc_free);
+		atc_map_free(&p->virtuals, atc_free);
+		atc_map_free(&p->texts, atc_free);
+		atc_free(p);
+	}
 }

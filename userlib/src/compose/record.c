@@ -71,7 +71,7 @@ void atc_provider_record(struct at_compose *c, struct atc_provider *p)
 	size_t words = 1 + atc_put_text(w + 1, p->name, len);
 
 	w[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_METADATA, words) |
-	       ASYNCTRACE_FXT_META_PROVIDER << 16 | (uint64_t)atc_file_id(p) << 20 |
+	       ASYNCTRACE_FXT_META_PROVIDER << 16 | (uint64_t)p->file_id << 20 |
 	       (uint64_t)len << 52;
 	w[words] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_INIT, 2);
 	w[words + 1] = TICKS_PER_SECOND;

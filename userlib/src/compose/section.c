@@ -32,7 +32,7 @@ void atc_section(struct at_compose *c, struct atc_provider *p)
 		return;
 	w = atc_out_record(&c->out);
 	w[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_METADATA, 1) |
-	       ASYNCTRACE_FXT_META_SECTION << 16 | (uint64_t)atc_file_id(p) << 20;
+	       ASYNCTRACE_FXT_META_SECTION << 16 | (uint64_t)p->file_id << 20;
 	atc_out_done(&c->out, 1);
 	c->section = p;
 }

@@ -12,7 +12,9 @@ static int by_id(const void *a, const void *b)
 {
 	const struct at_compose_provider *x = a, *y = b;
 
-	return (x->id > y->id) - (x->id < y->id);
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return (x->serial > y->serial) - (x->serial < y->serial);
 }
 
 static int by_provider_and_index(const void *a, const void *b)
@@ -21,6 +23,8 @@ static int by_provider_and_index(const void *a, const void *b)
 
 	if (x->provider != y->provider)
 		return x->provider < y->provider ? -1 : 1;
+	if (x->serial != y->serial)
+		return x->serial < y->serial ? -1 : 1;
 	return (x->ring > y->ring) - (x->ring < y->ring);
 }
 
@@ -54,13 +58,37 @@ static uint64_t records_of(const struct at_compose_counts *n)
 	return n->events + n->switches + n->wakeups;
 }
 
+static uint64_t take(uint64_t *from, uint64_t *wanted)
+{
+	const uint64_t n = *wanted < *from ? *wanted : *from;
+
+	*from -= n;
+	*wanted -= n;
+	return n;
+}
+
+/*
+ * Subtracts records from those that @from counts as delivered, at most those of *@wanted. Returns
+ * their number, and leaves the rest in *@wanted.
+ */
+static uint64_t take_records(struct at_compose_counts *from, struct at_compose_counts *wanted)
+{
+	const uint64_t n = take(&from->events, &wanted->events) +
+			   take(&from->switches, &wanted->switches) +
+			   take(&from->wakeups, &wanted->wakeups);
+
+	from->delivered -= n;
+	return n;
+}
+
 int at_compose_left_out(struct at_compose *c, uint32_t provider, uint32_t ring,
 			const struct at_compose_counts *filtered,
 			const struct at_compose_counts *unwritten)
 {
 	const uint32_t index = ring & ASYNCTRACE_COMPOSE_RING_TRACEPOINTS ?
 			       ATC_RING_TRACEPOINTS + (ring & UINT16_MAX) : ring;
-	struct atc_ring *r = atc_map_get(&c->rings, (uint64_t)provider << 32 | index);
+	const struct atc_provider *last = atc_provider(c, provider);
+	struct at_compose_counts have = { 0 }, not_wanted = *filtered, failed = *unwritten;
 	const struct at_compose_counts gone = {
 		.events = filtered->events + unwritten->events,
 		.switches = filtered->switches + unwritten->switches,
@@ -69,49 +97,60 @@ int at_compose_left_out(struct at_compose *c, uint32_t provider, uint32_t ring,
 
 	if (!records_of(&gone))
 		return 0;
-	if (!r || gone.events > r->counts.events || gone.switches > r->counts.switches ||
-	    gone.wakeups > r->counts.wakeups)
+	for (const struct atc_provider *p = last; p; p = p->earlier) {
+		const struct atc_ring *r = atc_ring_find(c, p, index);
+
+		if (r)
+			add_counts(&have, &r->counts);
+	}
+	if (gone.events > have.events || gone.switches > have.switches ||
+	    gone.wakeups > have.wakeups)
 		return -EINVAL;
-	r->counts.events -= gone.events;
-	r->counts.switches -= gone.switches;
-	r->counts.wakeups -= gone.wakeups;
-	r->counts.delivered -= records_of(&gone);
-	r->counts.filtered += records_of(filtered);
-	r->counts.unwritten += records_of(unwritten);
+	for (const struct atc_provider *p = last; p; p = p->earlier) {
+		struct atc_ring *r = atc_ring_find(c, p, index);
+
+		if (!r)
+			continue;
+		r->counts.filtered += take_records(&r->counts, &not_wanted);
+		r->counts.unwritten += take_records(&r->counts, &failed);
+	}
 	return 0;
+}
+
+static void add_provider(struct at_compose *c, const struct atc_provider *from)
+{
+	struct at_compose_provider *p = c->stat_providers + from->file_id - 1;
+
+	*p = (struct at_compose_provider){
+		.id = from->id, .pid = from->pid, .flags = from->flags,
+		.strings = from->nr_strings, .bad_strings = from->bad_strings,
+		.threads = from->nr_slots, .serial = from->serial,
+		.sched_dropped = from->sched_dropped, .names_dropped = from->names_dropped,
+	};
+	memcpy(p->name, from->name, sizeof(p->name));
+	atc_map_each(&c->rings, e) {
+		const struct atc_ring *ring = e->value;
+
+		if (ring->provider == from)
+			add_counts(&p->counts, &ring->counts);
+	}
 }
 
 static void sum_up(struct at_compose *c)
 {
 	struct at_compose_stats *s = &c->stats;
-	struct at_compose_provider *p = c->stat_providers;
 	struct at_compose_ring *r = c->stat_rings;
 
-	atc_map_each(&c->providers, e) {
-		const struct atc_provider *from = e->value;
-
-		*p = (struct at_compose_provider){
-			.id = from->id, .pid = from->pid, .flags = from->flags,
-			.strings = from->nr_strings, .bad_strings = from->bad_strings,
-			.threads = from->nr_slots,
-			.sched_dropped = from->sched_dropped,
-			.names_dropped = from->names_dropped,
-		};
-		memcpy(p->name, from->name, sizeof(p->name));
-		atc_map_each(&c->rings, f) {
-			const struct atc_ring *ring = f->value;
-
-			if (ring->provider == from)
-				add_counts(&p->counts, &ring->counts);
-		}
-		p++;
-	}
+	atc_map_each(&c->providers, e)
+		for (const struct atc_provider *p = e->value; p; p = p->earlier)
+			add_provider(c, p);
 	atc_map_each(&c->rings, e) {
 		const struct atc_ring *from = e->value;
 
 		*r++ = (struct at_compose_ring){
 			.provider = from->provider->id, .ring = from->index & UINT16_MAX,
-			.flags = from->flags, .counts = from->counts,
+			.flags = from->flags, .serial = from->provider->serial,
+			.counts = from->counts,
 		};
 		add_counts(&s->total, &from->counts);
 	}
@@ -136,7 +175,7 @@ const struct at_compose_stats *at_compose_stats(struct at_compose *c)
 	struct at_compose_stats *s = &c->stats;
 	void *p;
 
-	p = atc_realloc(c->stat_providers, c->providers.used * sizeof(*c->stat_providers));
+	p = atc_realloc(c->stat_providers, c->nr_providers * sizeof(*c->stat_providers));
 	if (!p)
 		return NULL;
 	c->stat_providers = p;
@@ -152,7 +191,7 @@ const struct at_compose_stats *at_compose_stats(struct at_compose *c)
 		.protocol = c->protocol,
 		.start = atc_clock_start(&c->clock),
 		.end = atc_clock_end(&c->clock),
-		.nr_providers = c->providers.used,
+		.nr_providers = c->nr_providers,
 		.nr_rings = c->rings.used,
 		.ended = c->ended,
 	};
