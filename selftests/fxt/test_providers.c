@@ -218,6 +218,59 @@ static void left_out_records_may_be_of_each_provider(void **state)
 	stream_close(&s);
 }
 
+#define IDS		5
+#define GENERATIONS	2
+#define RINGS		4
+
+/* Providers and rings appear in descending order, and each ring reports its losses twice. */
+static void sums_of_each_provider_are_exact(void **state)
+{
+	uint64_t dropped[IDS][GENERATIONS] = { 0 }, all = 0;
+	const struct at_compose_stats *st;
+	struct stream s;
+
+	stream_open(&s);
+	give_clock(&s, ASYNCTRACE_MOMENT_START);
+	for (unsigned int i = 0; i < IDS * GENERATIONS; i++) {
+		const unsigned int id = IDS - i % IDS;
+
+		join(&s, &(struct asynctrace_provider_info){
+			.id = id, .pid = 100 + i, .salt = 1 + i, .serial = 1 + i,
+		});
+		for (unsigned int report = 0; report < 2 * RINGS; report++) {
+			const uint64_t n = 1 + rnd_below(1000);
+
+			lose(&s, id, RINGS - 1 - report % RINGS, 0, n);
+			give_events(&s, id, RINGS - 1 - report % RINGS, &(struct words){ 0 });
+			dropped[id - 1][i / IDS] += n;
+			all += n;
+		}
+	}
+	stream_finish(&s);
+	st = at_compose_stats(s.c);
+	assert_int_equal(st->nr_providers, 1 + IDS * GENERATIONS);
+	assert_int_equal(st->nr_rings, IDS * GENERATIONS * RINGS);
+	assert_int_equal(st->total.dropped, all);
+	for (unsigned int i = 0; i < IDS * GENERATIONS; i++) {
+		const struct at_compose_provider *p = &st->providers[1 + i];
+		uint64_t of_rings = 0;
+
+		assert_int_equal(p->id, 1 + i / GENERATIONS);
+		assert_int_equal((p->serial - 1) / IDS, i % GENERATIONS);
+		assert_int_equal(p->counts.dropped, dropped[i / GENERATIONS][i % GENERATIONS]);
+		for (unsigned int k = 0; k < RINGS; k++) {
+			const struct at_compose_ring *ring = &st->rings[RINGS * i + k];
+
+			assert_int_equal(ring->provider, p->id);
+			assert_int_equal(ring->serial, p->serial);
+			assert_int_equal(ring->ring, k);
+			of_rings += ring->counts.dropped;
+		}
+		assert_int_equal(p->counts.dropped, of_rings);
+	}
+	stream_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,7 +278,9 @@ int main(void)
 		cmocka_unit_test(provider_again_loses_its_tables),
 		cmocka_unit_test(id_used_again_is_of_a_new_provider),
 		cmocka_unit_test(left_out_records_may_be_of_each_provider),
+		cmocka_unit_test(sums_of_each_provider_are_exact),
 	};
 
+	test_random_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

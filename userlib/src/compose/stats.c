@@ -117,10 +117,14 @@ int at_compose_left_out(struct at_compose *c, uint32_t provider, uint32_t ring,
 	return 0;
 }
 
-static void add_provider(struct at_compose *c, const struct atc_provider *from)
+/* Returns the item of @p before the items are sorted. */
+static struct at_compose_provider *item_of(struct at_compose *c, const struct atc_provider *p)
 {
-	struct at_compose_provider *p = c->stat_providers + from->file_id - 1;
+	return c->stat_providers + p->file_id - 1;
+}
 
+static void describe(struct at_compose_provider *p, const struct atc_provider *from)
+{
 	*p = (struct at_compose_provider){
 		.id = from->id, .pid = from->pid, .flags = from->flags,
 		.strings = from->nr_strings, .bad_strings = from->bad_strings,
@@ -128,12 +132,6 @@ static void add_provider(struct at_compose *c, const struct atc_provider *from)
 		.sched_dropped = from->sched_dropped, .names_dropped = from->names_dropped,
 	};
 	memcpy(p->name, from->name, sizeof(p->name));
-	atc_map_each(&c->rings, e) {
-		const struct atc_ring *ring = e->value;
-
-		if (ring->provider == from)
-			add_counts(&p->counts, &ring->counts);
-	}
 }
 
 static void sum_up(struct at_compose *c)
@@ -143,7 +141,7 @@ static void sum_up(struct at_compose *c)
 
 	atc_map_each(&c->providers, e)
 		for (const struct atc_provider *p = e->value; p; p = p->earlier)
-			add_provider(c, p);
+			describe(item_of(c, p), p);
 	atc_map_each(&c->rings, e) {
 		const struct atc_ring *from = e->value;
 
@@ -152,6 +150,7 @@ static void sum_up(struct at_compose *c)
 			.flags = from->flags, .serial = from->provider->serial,
 			.counts = from->counts,
 		};
+		add_counts(&item_of(c, from->provider)->counts, &from->counts);
 		add_counts(&s->total, &from->counts);
 	}
 	add_saturating(&s->total.overwritten, c->ended.counts.overwritten);
