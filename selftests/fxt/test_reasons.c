@@ -181,6 +181,10 @@ static void I3_wrong_arguments_are_malformed(void **unused)
 		{ 1, 2, { ID(SYSCALL_ARG, SALT), 1 } },
 		{ 1, 2, { ID(WEIGHT, SALT), 1 } },
 		{ 2, 4, { ID(OUT_OPERATION, SALT), 1, ID(OUT_OPERATION, SALT), 2 } },
+		/* A system call without the flag of off_cpu, and the flag without a system call */
+		{ 1, 1, { I32(SYSCALL, 1) } },
+		{ 2, 2, { U32(OFF_CPU, ASYNCTRACE_FXT_OFF_PREEMPTED), I32(SYSCALL, 1) } },
+		{ 1, 1, { U32(OFF_CPU, ASYNCTRACE_FXT_OFF_SYSCALL) } },
 	};
 
 	(void)unused;

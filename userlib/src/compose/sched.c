@@ -159,7 +159,9 @@ static bool read_args(struct sched *s, const uint64_t *w)
 			return false;
 		}
 	}
-	return true;
+	/* A flag of "off_cpu" says whether the record has the argument "syscall". */
+	return !(seen & 1u << ASYNCTRACE_FXT_STR_SYSCALL) ==
+	       !(s->left.off_cpu & ASYNCTRACE_FXT_OFF_SYSCALL);
 }
 
 static bool check(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
