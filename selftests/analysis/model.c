@@ -725,6 +725,21 @@ bool model_is_unsure(const struct model *m, int thread, unsigned int ns)
 	return ns < m->unsure[thread] || ns >= m->doubt[thread];
 }
 
+uint64_t model_followed_at(const struct model *m, int thread)
+{
+	uint64_t ns = T0 + m->ns;
+
+	for (size_t i = 0; i < m->nr_recs; i++) {
+		const struct fxt_record *rec = &m->recs[i].rec;
+
+		if (rec->ns < ns && ((rec->kind == FXT_EVENT && rec->thread.tid == TID(thread)) ||
+				     (rec->kind == FXT_SWITCH && !rec->out &&
+				      rec->in == TID(thread))))
+			ns = rec->ns;
+	}
+	return ns;
+}
+
 enum analysis_state model_state(const struct model *m, unsigned int op, unsigned int ns)
 {
 	bool has[ANALYSIS_STATES] = { 0 };

@@ -150,6 +150,11 @@ bool model_is_entered(const struct model *m, unsigned int op);
 bool model_is_vague(const struct model *m, unsigned int op);
 /* True if the records do not tell the state of @thread, although none is lost */
 bool model_is_unsure(const struct model *m, int thread, unsigned int ns);
+/*
+ * Returns the time from which the trace follows @thread: the time of its first event, or of the
+ * switch from the idle task to it.
+ */
+uint64_t model_followed_at(const struct model *m, int thread);
 /* True if @thread is in a duration around an event of @op */
 bool model_is_around(const struct model *m, unsigned int op, int thread, unsigned int ns);
 enum analysis_state model_state(const struct model *m, unsigned int op, unsigned int ns);

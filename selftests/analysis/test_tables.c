@@ -49,19 +49,27 @@ static struct counts count_records(uint32_t tid)
 	return c;
 }
 
+/* Returns the time from which the records show all states of thread @t. */
+static uint64_t known_from(int t)
+{
+	const uint64_t ns = model_followed_at(&model, t);
+
+	/* A thread whose first record is a wakeup was created then. */
+	return ns == T0 + model.first[t] && model.unsure[t] ? T0 + model.unsure[t] : ns;
+}
+
 static int on_thread(void *arg, const struct analysis_thread_row *row)
 {
 	const int t = index_of(row->thread);
+	const uint64_t known = known_from(t) - T0;
 	const struct counts c = count_records(row->thread->tid);
 	uint64_t want[ANALYSIS_STATES] = { 0 }, states = 0, reasons = 0;
 
 	nr_threads++;
-	/*
-	 * Of a thread that is not followed, only running is known, and only after its first record.
-	 */
+	/* Before a thread is followed, only running is known, and only after its first record. */
 	for (uint64_t ns = row->from - T0; ns < row->to - T0; ns++)
-		want[row->thread->followed ? (model_is_unsure(&model, t, ns) ? ANALYSIS_UNKNOWN :
-					      model.state[t][ns]) :
+		want[ns >= known ? (model_is_unsure(&model, t, ns) ? ANALYSIS_UNKNOWN :
+				    model.state[t][ns]) :
 		     model.state[t][ns] == ANALYSIS_RUNNING && ns >= model.first[t] ?
 		     ANALYSIS_RUNNING : ANALYSIS_UNKNOWN]++;
 	for (int s = 0; s < ANALYSIS_STATES; s++) {
@@ -112,6 +120,8 @@ static int on_wait(void *arg, const struct analysis_wait *wait)
 	uint64_t at = wait->from;
 
 	nr_waits++;
+	if (!lossy)
+		assert_int_equal(wait->exact, wait->from >= known_from(t));
 	for (uint64_t ns = wait->from - T0; ns < wait->to - T0; ns++)
 		assert_int_equal(model.state[t][ns], ANALYSIS_RUNNABLE);
 	assert_int_equal(model.state[t][wait->to - T0], ANALYSIS_RUNNING);
@@ -186,6 +196,8 @@ static int on_wakeup(void *arg, const struct analysis_wakeup *w)
 	/* Without losses, records show whether the thread slept, except before its first switch. */
 	assert_true(lossy || w->slept || w->awake || ns <= model.first[t]);
 	assert_true(w->slept || !w->ran);
+	if (!lossy && w->ran)
+		assert_int_equal(w->exact, w->ns >= known_from(t));
 	while (ns < model.ns && model.state[t][ns] == ANALYSIS_RUNNABLE)
 		ns++;
 	if (w->ran)

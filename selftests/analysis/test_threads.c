@@ -53,11 +53,79 @@ static void last_name_of_a_reused_id_counts(void **state)
 	trace_free(&t);
 }
 
+struct late {
+	struct analysis_thread_row row;
+	size_t nr_waits, nr_exact, nr_latencies;
+};
+
+static int keep_row(void *arg, const struct analysis_thread_row *row)
+{
+	if (row->thread->tid == 9)
+		((struct late *)arg)->row = *row;
+	return 0;
+}
+
+static int count_wait(void *arg, const struct analysis_wait *wait)
+{
+	struct late *l = arg;
+
+	l->nr_waits += wait->thread->tid == 9;
+	l->nr_exact += wait->thread->tid == 9 && wait->exact;
+	return 0;
+}
+
+static int count_latency(void *arg, const struct analysis_wakeup *w)
+{
+	((struct late *)arg)->nr_latencies += w->woken->tid == 9 && w->ran && w->exact;
+	return 0;
+}
+
+/*
+ * The session follows thread 9 only since 500. So the records until then show neither that it
+ * waited from 10 to 400, nor that it slept from 410 to 450: it may have run on another CPU.
+ */
+static void unfollowed_time_is_not_known(void **state)
+{
+	struct late l = { 0 };
+	struct analysis_sink sink = {
+		.thread = keep_row, .wait = count_wait, .wakeup = count_latency, .arg = &l,
+	};
+	struct trace t = { 0 };
+
+	put_clock(&t, 0);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 8, 0, 1, 9, SLEEPS);
+	put_switch(&t, 10, 0, 9, 1, PREEMPTED);
+	put_switch(&t, 400, 0, 1, 9, SLEEPS);
+	put_switch(&t, 410, 0, 9, 1, SLEEPS);
+	put_wakeup(&t, 450, 1, 9, 1);
+	put_switch(&t, 460, 0, 1, 9, SLEEPS);
+	put_switch(&t, 470, 0, 9, 0, SLEEPS);
+	put_switch(&t, 500, 1, 0, 9, 0);
+	put_switch(&t, 510, 1, 9, 0, SLEEPS);
+	put_wakeup(&t, 550, 1, 9, 0);
+	put_switch(&t, 555, 1, 0, 9, 0);
+	put_switch(&t, 560, 1, 9, 0, SLEEPS);
+	put_clock(&t, 600);
+	analysis_free(analyse_into(&t, NULL, &sink));
+	assert_int_equal(l.nr_waits, 4);
+	assert_int_equal(l.nr_exact, 1);
+	assert_int_equal(l.nr_latencies, 1);
+	assert_int_equal(l.row.from, 8);
+	assert_int_equal(l.row.ns[ANALYSIS_RUNNING], 2 + 10 + 10 + 10 + 5);
+	assert_int_equal(l.row.ns[ANALYSIS_RUNNABLE], 5);
+	assert_int_equal(l.row.ns[ANALYSIS_BLOCKED], 40 + 40);
+	assert_int_equal(l.row.ns[ANALYSIS_UNKNOWN], 390 + 50 + 30);
+	assert_int_equal(l.row.reason_ns[ANALYSIS_PREEMPTED], 0);
+	trace_free(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finish_with_any_number_of_threads),
 		cmocka_unit_test(last_name_of_a_reused_id_counts),
+		cmocka_unit_test(unfollowed_time_is_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,28 +70,10 @@ static int on_wakeup(void *arg, const struct analysis_wakeup *w)
 	return 0;
 }
 
-/*
- * Returns the time from which the trace follows @tid: the time of its first event, or of the
- * switch from the idle task to it.
- */
-static uint64_t followed_at(uint32_t tid)
-{
-	uint64_t ns = T0 + model.ns;
-
-	for (size_t i = 0; i < model.nr_recs; i++) {
-		const struct fxt_record *rec = &model.recs[i].rec;
-
-		if (rec->ns < ns && ((rec->kind == FXT_EVENT && rec->thread.tid == tid) ||
-				     (rec->kind == FXT_SWITCH && !rec->out && rec->in == tid)))
-			ns = rec->ns;
-	}
-	return ns;
-}
-
 static int on_thread(void *arg, const struct analysis_thread_row *row)
 {
 	const int t = index_of(row->thread);
-	const uint64_t followed = followed_at(row->thread->tid);
+	const uint64_t followed = model_followed_at(&model, t);
 
 	/* Turns may include running time before row->from, which the row leaves out. */
 	if (lossy)

@@ -69,7 +69,7 @@ class Thread:
         self.wakeups = []      # (waker, state before)
         self.called = None     # (waker, time) of the wakeup that ended its last sleep
         self.latencies = defaultdict(list)
-        self.ran = 0           # since a recorded switch in
+        self.spans = []        # (begin, end, state, reason, inferred)
         self.followed_at = END
         self.turns = []        # (begin, sleep, end, ns that it ran, reason of the sleep)
         self.turn = None       # (begin, ns that it ran)
@@ -117,7 +117,7 @@ class Thread:
         self.change(ns, "runnable", "running")
         if self.called:
             waker, at = self.called
-            self.latencies[waker].append(ns - at)
+            self.latencies[waker].append((at, ns))
             self.called = None
 
     def event(self, ns):
@@ -147,15 +147,21 @@ class Thread:
 
     def add(self, ns):
         self.add_turn(ns)
-        took = ns - max(self.since, self.sign)
-        self.ns[self.state] += took
-        self.ns["observed"] += took
-        if self.why:
-            self.ns[self.why] += took
-        if self.inferred or self.late:
-            self.ns["inferred"] += took
-        elif self.state == "running":
-            self.ran += took
+        self.spans.append((max(self.since, self.sign), ns, self.state, self.why,
+                           self.inferred or self.late))
+
+    def count(self):
+        """Before it was followed, only the time after recorded switches to it is known."""
+        for begin, end, state, why, inferred in self.spans:
+            known = min(max(self.followed_at, begin), end)
+            ran = state == "running" and not inferred
+            self.ns["observed"] += end - begin
+            self.ns["running" if ran else "unknown"] += known - begin
+            self.ns[state] += end - known
+            if why:
+                self.ns[why] += end - known
+            if inferred:
+                self.ns["inferred"] += end - known
 
 
 def threads():
@@ -175,8 +181,9 @@ def threads():
                 t.cpu = r["cpu"]
             if r["in"]:
                 t = of[r["in"]]
+                # A thread whose first record is a wakeup was created then.
                 if not r["out"]:
-                    t.follow(ns)
+                    t.follow(t.woken_at if t.state == "unknown" else ns)
                 t.come(ns)
                 t.counts["migrations"] += t.cpu not in (None, r["cpu"])
                 t.cpu = r["cpu"]
@@ -198,9 +205,7 @@ def threads():
             t.add(END)
             if t.state not in ("blocked", "unknown"):
                 t.turns.append((t.turn[0], END, END, t.turn[1], None))
-        if not t.followed:
-            t.ns = Counter(observed=t.ns["observed"], running=t.ran,
-                           unknown=t.ns["observed"] - t.ran)
+        t.count()
     return {tid: t for tid, t in of.items() if t.state or t.counts["wakes"]}, cpus
 
 
@@ -256,9 +261,10 @@ def check_sched():
     want = {tid: t for tid, t in want.items() if t.followed}
     same("threads", sorted(got), sorted(want))
     for tid, t in want.items():
-        waits = sorted(w[1] - w[0] for w in t.waits)
+        exact = [w for w in t.waits if w[0] >= t.followed_at]
+        waits = sorted(w[1] - w[0] for w in exact)
         others = Counter()
-        for begin, end, cpu in t.waits:
+        for begin, end, cpu in exact:
             others += occupants(cpus[cpu], begin, end)
         r = got[tid]
         same("%d: waits" % tid, r["waits"], len(waits))
@@ -283,7 +289,7 @@ def check_wakeups():
     same("pairs", sorted(got), sorted(pairs))
     for (waker, tid), r in got.items():
         pair, t = (waker, tid), of[tid]
-        ns = sorted(t.latencies[waker]) if t.followed else []
+        ns = sorted(ran - at for at, ran in t.latencies[waker] if at >= t.followed_at)
         same("%s: count" % (pair,), (r["count"], r["awake"]), (pairs[pair], awake[pair]))
         same("%s: latency" % (pair,), (r["p50_ns"], r["p99_ns"], r["max_ns"], r["sum_ns"]),
              (rank(ns, 500), rank(ns, 990), rank(ns, 1000), sum(ns)))

@@ -60,7 +60,7 @@ def herds(of):
         futile = []
         for _, tid, i in herd:
             begin, _, end, ran, why = of[tid].turns[i]
-            followed = of[tid].followed and of[tid].followed_at <= end
+            followed = of[tid].followed and of[tid].followed_at <= begin
             worked = any(begin <= ns <= end for ns in events[tid]) or \
                 any(w[0] < begin <= w[1] for w in work[tid])
             if followed and why in ("sleep", "disk") and ran <= 100000 and not worked:

@@ -52,8 +52,8 @@ struct analysis_thread {
 	const char *name;	/* the last name in the trace; "" if there is none */
 	uint32_t generation;	/* tells it from other threads that had this id */
 	/*
-	 * All switches and wakeups of the thread are recorded. Of a thread that is not
-	 * followed, only the times from a switch in to a switch out are known.
+	 * All switches and wakeups of the thread are recorded, from some time on. Before that, and
+	 * if the thread is not followed, only the times from a switch in to a switch out are known.
 	 */
 	bool followed;
 };
@@ -165,8 +165,8 @@ struct analysis_loss {
 
 /*
  * A thread with scheduling records. The sum of .ns is .to - .from - .exited_ns. Counts are of
- * real records: switches that the recorder inferred are left out. Of a thread that is not
- * followed, only running time is known.
+ * real records: switches that the recorder inferred are left out. Before the thread was followed,
+ * only running time is known.
  */
 struct analysis_thread_row {
 	const struct analysis_thread *thread;
@@ -199,15 +199,13 @@ struct analysis_wakeup {
 	bool awake;		/* the thread was awake. If neither is set, the records until
 				   then do not show whether it slept. */
 	bool ran;		/* the trace has the record of when the thread ran */
-	uint64_t latency_ns;	/* from .ns to running; exact only for threads that are followed */
+	bool exact;		/* the woken thread was followed at .ns, so no record is missing */
+	uint64_t latency_ns;	/* from .ns to running */
 	const struct analysis_id *waker_id, *woken_id;	/* operations that they worked on;
 							   NULL: not known */
 };
 
-/*
- * The time from becoming runnable to getting a CPU. It is exact only for threads that are
- * followed.
- */
+/* The time from becoming runnable to getting a CPU */
 struct analysis_wait {
 	const struct analysis_thread *thread;
 	uint64_t from, to;
@@ -215,6 +213,7 @@ struct analysis_wait {
 	enum analysis_reason reason;	/* preempted, yielded or woken; none: the trace does
 					   not show how the wait began */
 	bool cut;		/* the wait began before the thread's first record, or in a loss */
+	bool exact;		/* the thread was followed at .from, so no record is missing */
 	/* The wait divided by the thread that had the CPU, without a gap */
 	const struct analysis_interval *parts;
 	size_t nr_parts;
@@ -234,6 +233,7 @@ struct analysis_turn {
 	bool woken;		/* a wakeup ended the sleep */
 	enum analysis_other waker_kind;	/* thread, interrupt or hidden, if .woken */
 	const struct analysis_thread *waker;
+	bool exact;		/* the thread was followed at .from, so no record is missing */
 	uint64_t running_ns;	/* running time from .from to .sleep while the thread was
 				   followed */
 	/* An operation that the thread worked on, or wrote an event of; NULL: not known */

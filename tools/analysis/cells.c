@@ -54,10 +54,8 @@ static int show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id)
 int cells_own(struct analysis *a, struct thread *t, const struct item *it, uint64_t id)
 {
 	/* Only followed threads have cells. */
-	if (id && !t->out.followed) {
-		identity_follow(t);
-		t->followed_at = it->ns;
-	}
+	if (id)
+		identity_follow(t, it->ns);
 	return show(a, t, it->ns, id);
 }
 

@@ -245,7 +245,6 @@ struct thread_counts {
 	uint64_t from;		/* earlier time does not count */
 	uint64_t ns[ANALYSIS_STATES], reason_ns[ANALYSIS_REASONS];
 	uint64_t exited_ns, inferred_ns;
-	uint64_t ran_ns;	/* running time after a recorded switch in */
 	uint64_t throttled_ns;
 	uint64_t voluntary, preempted, migrations, wakeups, wakes;
 	uint32_t last_cpu;	/* CPU + 1; 0: no switch yet */
@@ -352,8 +351,8 @@ void identity_exit(struct thread *t, uint64_t ns);
  * it has ended.
  */
 bool identity_event(struct thread *t, uint64_t ns, uint32_t pid);
-/* Marks @t as followed. */
-void identity_follow(struct thread *t);
+/* Marks @t as followed from @ns on, unless it is followed already. */
+void identity_follow(struct thread *t, uint64_t ns);
 void identities_free(struct thread *t);
 /* Returns the thread @tid, and makes it if it is new. NULL: no memory */
 struct thread *thread_of(struct analysis *a, uint32_t tid);
@@ -403,6 +402,11 @@ static inline bool threads_wanted(const struct analysis_sink *s)
 }
 
 enum analysis_other waker_kind(uint32_t waker);
+/*
+ * Returns the time from which all records of @t are in the trace: because @t is followed, or because
+ * the recorder says so. STILL_OPEN: no record so far shows this.
+ */
+uint64_t threads_known_from(const struct analysis *a, const struct thread *t);
 /* Counts the span @old of @t, which has ended. @new, which is already in the history, begins. */
 int threads_span(struct analysis *a, struct thread *t, const struct span *old,
 		 const struct span *new);

@@ -178,7 +178,7 @@ bool identity_event(struct thread *t, uint64_t ns, uint32_t pid)
 	return true;
 }
 
-void identity_follow(struct thread *t)
+void identity_follow(struct thread *t, uint64_t ns)
 {
 	struct identities *all = &t->identities;
 
@@ -186,6 +186,7 @@ void identity_follow(struct thread *t)
 	if (t->out.followed)
 		return;
 	t->out.followed = true;
+	t->followed_at = ns;
 	for (size_t i = 0; i < all->nr; i++)
 		all->of[i]->out.followed = true;
 	for (struct identity *i = all->waiting; i; i = i->next)

@@ -149,14 +149,22 @@ static bool is_on_stack(const struct walk *w, const struct thread *t)
 /*
  * Sets *@row to the state of @t right before w->now. The row begins at @bound or later. Sets *@end
  * to the time at which that state ended, which may be after w->now.
+ *
+ * The thread that works on the operation is followed. Of a waker, only running time is known before
+ * the session followed it.
  */
 static void row_before(struct walk *w, const struct thread *t, uint64_t bound, uint64_t *end,
 		       struct analysis_interval *row)
 {
 	const struct span *s = span_at(t, w->now - 1, end);
+	const uint64_t known = t->out.followed && t == w->stack[0].thread ? 0 :
+			       threads_known_from(w->a, t);
+	const bool ran = s && s->state == ANALYSIS_RUNNING && !s->inferred;
 
+	if (!ran && bound < known && known < w->now)
+		bound = known;
 	span_row(w->a, t, s, s && s->from > bound ? s->from : bound, w->now, row);
-	if (t->out.followed || (row->state == ANALYSIS_RUNNING && !row->inferred))
+	if (ran || known < w->now)
 		return;
 	row->state = ANALYSIS_UNKNOWN;
 	row->in = "";

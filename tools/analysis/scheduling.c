@@ -249,8 +249,7 @@ static int follow(struct analysis *a, struct thread *t, uint64_t ns)
 	struct span *last = last_span(t);
 	int err;
 
-	identity_follow(t);
-	t->followed_at = ns;
+	identity_follow(t, ns);
 	if (!last || last->from >= ns ||
 	    (last->state != ANALYSIS_RUNNABLE && last->state != ANALYSIS_BLOCKED))
 		return 0;
@@ -459,6 +458,18 @@ static int comes(struct analysis *a, struct thread *t, const struct item *it)
 	});
 }
 
+/*
+ * Marks @t as followed, because it comes to an idle CPU at @ns. If its first record is a wakeup, and
+ * the recorder has not listed it, it was created then, and was followed since.
+ */
+static void follow_from_idle(struct thread *t, uint64_t ns)
+{
+	const struct span *last = last_span(t);
+	const bool created = last && last->pending && last->woken && !t->existed;
+
+	identity_follow(t, created ? t->woken_at : ns);
+}
+
 int scheduling_switch(struct analysis *a, const struct item *it)
 {
 	struct cpu *c = cpu_of(a, it->cpu);
@@ -487,10 +498,8 @@ int scheduling_switch(struct analysis *a, const struct item *it)
 	}
 	if (!err && is_real(it->other)) {
 		t = thread_of(a, it->other);
-		if (t && !t->out.followed && !it->id && !it->inferred) {
-			identity_follow(t);
-			t->followed_at = it->ns;
-		}
+		if (t && !it->id && !it->inferred)
+			follow_from_idle(t, it->ns);
 		err = t ? comes(a, t, it) : -ENOMEM;
 	}
 	return err;
@@ -576,13 +585,13 @@ int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 	 */
 	if (m->first_seen && (!t->first_seen || m->first_seen < t->first_seen))
 		t->first_seen = m->first_seen;
+	/* Begin the span before @ns: a record at @ns would replace a span that begins at @ns. */
+	span.from = ns ? ns - 1 : 0;
 	if (m->followed)
-		identity_follow(t);
+		identity_follow(t, span.from);
 	if (span.state == ANALYSIS_STATES)
 		return 0;
 	t->lost_until = m->span.lost_until;
-	/* Begin the span before @ns: a record at @ns would replace a span that begins at @ns. */
-	span.from = ns ? ns - 1 : 0;
 	err = push_span(a, t, &span);
 	return err || span.pending ? err : operations_settled(a, t);
 }
@@ -639,7 +648,8 @@ int scheduling_read(struct analysis *a, const struct mark *m)
 	counts = !is_recorded(t, m, from) && lost_until <= m->read;
 	/*
 	 * Do not invalidate the history before an exact state. It is from the records of an earlier
-	 * file of the session, in which no record of the thread is missing.
+	 * file of the session, in which no record of the thread is missing: the thread was followed
+	 * before.
 	 */
 	if (!t->out.followed && counts && !m->exact) {
 		err = follow(a, t, from);
@@ -647,9 +657,8 @@ int scheduling_read(struct analysis *a, const struct mark *m)
 			return err;
 		forgotten = err;
 		err = 0;
-	} else if (!t->out.followed) {
-		identity_follow(t);
-		t->followed_at = from;
+	} else {
+		identity_follow(t, m->exact ? 0 : from);
 	}
 	if (!counts)
 		return 0;

@@ -16,11 +16,16 @@ enum analysis_other waker_kind(uint32_t waker)
 	       is_real(waker) ? ANALYSIS_OTHER_THREAD : ANALYSIS_OTHER_HIDDEN;
 }
 
-static void count_span(struct thread_counts *c, const struct span *s, uint64_t to)
+uint64_t threads_known_from(const struct analysis *a, const struct thread *t)
 {
-	const uint64_t from = s->from > c->from ? s->from : c->from;
-	const uint64_t ns = to > from ? to - from : 0;
+	const uint64_t ns = t->out.followed ? t->followed_at : STILL_OPEN;
 
+	/* A selection lacks records of the threads that the recorder has listed. */
+	return t->existed && t->existed < ns && !a->totals.selection ? t->existed : ns;
+}
+
+static void count_known(struct thread_counts *c, const struct span *s, uint64_t ns)
+{
 	if (s->state == ANALYSIS_BLOCKED && s->reason == ANALYSIS_EXITED)
 		c->exited_ns += ns;
 	else
@@ -28,19 +33,37 @@ static void count_span(struct thread_counts *c, const struct span *s, uint64_t t
 	c->reason_ns[s->reason] += ns;
 	if (s->inferred)
 		c->inferred_ns += ns;
-	else if (s->state == ANALYSIS_RUNNING)
-		c->ran_ns += ns;
 }
 
-/* If @t is runnable in @s, adds the time until @to for which it may have waited for a quota. */
-static void count_throttling(const struct analysis *a, struct thread *t, const struct span *s,
-			     uint64_t to)
+/* Counts @ns of the span @s in which records may be missing: see struct analysis_thread. */
+static void count_vague(struct thread_counts *c, const struct span *s, uint64_t ns)
 {
+	const bool ran = s->state == ANALYSIS_RUNNING && !s->inferred;
+
+	if (ran || (s->state == ANALYSIS_BLOCKED && s->reason == ANALYSIS_EXITED)) {
+		count_known(c, s, ns);
+		return;
+	}
+	c->ns[ANALYSIS_UNKNOWN] += ns;
+	c->reason_ns[ANALYSIS_UNSCHEDULED] += ns;
+}
+
+/* Counts the span @s of @t, which ended at @to. */
+static void count_span(const struct analysis *a, struct thread *t, const struct span *s,
+		       uint64_t to)
+{
+	struct thread_counts *c = &t->counts;
+	const uint64_t from = s->from > c->from ? s->from : c->from;
+	uint64_t known = threads_known_from(a, t);
 	const char *path;
 
-	if (s->state == ANALYSIS_RUNNABLE)
-		t->counts.throttled_ns += throttling_within(a, thread_at(t, s->from)->pid,
-							      s->from, to, &path);
+	if (from >= to)
+		return;
+	known = known < from ? from : known > to ? to : known;
+	count_vague(c, s, known - from);
+	count_known(c, s, to - known);
+	if (s->state == ANALYSIS_RUNNABLE && known < to)
+		c->throttled_ns += throttling_within(a, thread_at(t, known)->pid, known, to, &path);
 }
 
 /* Hands out a row for a wakeup of @t. @ran: time at which @t ran; NULL: no record shows it */
@@ -55,7 +78,7 @@ static int hand_out_wakeup(struct analysis *a, struct thread *t, const struct wo
 		.ns = w->ns, .waker_kind = waker_kind(w->waker),
 		.waker = waker ? thread_at(waker, w->ns) : NULL,
 		.woken = thread_at(t, w->ns), .cpu = w->cpu, .slept = w->slept,
-		.awake = w->awake, .ran = ran,
+		.awake = w->awake, .ran = ran, .exact = w->ns >= threads_known_from(a, t),
 		.latency_ns = ran && *ran > w->ns ? *ran - w->ns : 0,
 		.waker_id = waker ? id_of(a, work_of_waker(waker, w->ns)) : NULL,
 		.woken_id = id_of(a, work_at(t, w->ns)),
@@ -86,8 +109,9 @@ static int hand_out_wait(struct analysis *a, struct thread *t, const struct span
 	return err ? err : a->sink.wait(a->sink.arg, &(struct analysis_wait){
 		.thread = thread_at(t, s->from), .from = s->from,
 		.to = to > s->from ? to : s->from, .cpu = cpu,
-		.reason = s->reason, .cut = s->inferred && !s->reason, .parts = a->parts.of,
-		.nr_parts = a->parts.nr,
+		.reason = s->reason, .cut = s->inferred && !s->reason,
+		.exact = s->from >= threads_known_from(a, t),
+		.parts = a->parts.of, .nr_parts = a->parts.nr,
 	});
 }
 
@@ -112,7 +136,9 @@ static int hand_out_turn(struct analysis *a, struct thread *t, const struct span
 		.sleep = ended ? to : s->from,
 		.to = to > s->from ? to : s->from, .reason = ended ? ANALYSIS_NO_REASON : s->reason,
 		.woken = woken, .waker_kind = woken ? s->waker_kind : ANALYSIS_OTHER_NONE,
-		.waker = waker ? thread_at(waker, to) : NULL, .running_ns = t->turn.running_ns,
+		.waker = waker ? thread_at(waker, to) : NULL,
+		.exact = t->turn.from >= threads_known_from(a, t),
+		.running_ns = t->turn.running_ns,
 		.id = t->turn.worked ? &t->turn.id : NULL,
 	});
 }
@@ -166,8 +192,7 @@ int threads_span(struct analysis *a, struct thread *t, const struct span *old,
 	const bool ran = new->state == ANALYSIS_RUNNING && !new->inferred;
 	int err;
 
-	count_span(&t->counts, old, new->from);
-	count_throttling(a, t, old, new->from);
+	count_span(a, t, old, new->from);
 	err = end_wakeup(a, t, ran ? &new->from : NULL);
 	if (!err && a->sink.turn)
 		err = next_span(a, t, old, new);
@@ -271,31 +296,24 @@ static int hand_out_thread(struct analysis *a, struct thread *t)
 		.wakes = c->wakes,
 	};
 
-	if (s->nr > s->first) {
-		count_span(&t->counts, &s->of[s->nr - 1], row.to);
-		count_throttling(a, t, &s->of[s->nr - 1], row.to);
-	} else if (t->existed && t->existed < row.to) {
-		row.from = t->existed > a->totals.begin ? t->existed : a->totals.begin;
-	} else if (!c->wakes && !c->wakeups && !c->voluntary && !c->preempted) {
-		return 0;
-	} else {
-		row.from = row.to;
-	}
 	row.last = last_state(a, t, row.to);
-	row.exited_ns = c->exited_ns;
-	row.inferred_ns = c->inferred_ns;
-	if (t->out.followed && s->nr > s->first) {
+	if (s->nr > s->first) {
+		count_span(a, t, &s->of[s->nr - 1], row.to);
+		row.exited_ns = c->exited_ns;
+		row.inferred_ns = c->inferred_ns;
 		row.throttled_ns = c->throttled_ns;
 		memcpy(row.ns, c->ns, sizeof(row.ns));
 		memcpy(row.reason_ns, c->reason_ns, sizeof(row.reason_ns));
-	} else {
-		row.inferred_ns = 0;
-		row.ns[ANALYSIS_RUNNING] = c->ran_ns;
-		row.ns[ANALYSIS_UNKNOWN] = row.to - row.from - c->exited_ns - c->ran_ns;
-		row.reason_ns[ANALYSIS_NO_REASON] = c->ran_ns;
-		row.reason_ns[ANALYSIS_UNSCHEDULED] = row.ns[ANALYSIS_UNKNOWN];
-		row.reason_ns[ANALYSIS_EXITED] = c->exited_ns;
+		return a->sink.thread(a->sink.arg, &row);
 	}
+	if (t->existed && t->existed < row.to)
+		row.from = t->existed > a->totals.begin ? t->existed : a->totals.begin;
+	else if (c->wakes || c->wakeups || c->voluntary || c->preempted)
+		row.from = row.to;
+	else
+		return 0;
+	row.ns[ANALYSIS_UNKNOWN] = row.to - row.from;
+	row.reason_ns[ANALYSIS_UNSCHEDULED] = row.ns[ANALYSIS_UNKNOWN];
 	return a->sink.thread(a->sink.arg, &row);
 }
 

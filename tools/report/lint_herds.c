@@ -63,7 +63,7 @@ static void put_herd(struct lints *l, struct herd *h)
 
 static bool is_futile(const struct analysis_turn *turn)
 {
-	return turn->thread->followed && !turn->id && turn->running_ns <= LINT_FUTILE_NS &&
+	return turn->exact && !turn->id && turn->running_ns <= LINT_FUTILE_NS &&
 	       (turn->reason == ANALYSIS_SLEEP || turn->reason == ANALYSIS_DISK ||
 		turn->reason == ANALYSIS_IOWAIT);
 }

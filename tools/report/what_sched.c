@@ -3,7 +3,7 @@
  * The reports threads, sched, its histogram, its occupants (the threads that had the CPU while
  * another one waited) and wakeups. A wait is the time in which a thread was runnable. A wait that
  * began before the thread's first record has an unknown length and is left out. A thread is
- * followed if all of its switches are recorded. Waits of other threads are left out, too.
+ * followed if all of its switches are recorded. Waits that began before that are left out, too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -158,7 +158,7 @@ static int add_wait(void *arg, const struct analysis_wait *wait)
 	struct waiter *t;
 	int err;
 
-	if (wait->cut)
+	if (wait->cut || !wait->exact)
 		return 0;
 	t = waiter_of(r, wait->thread);
 	if (!t)
@@ -205,25 +205,8 @@ static int by_ns(const void *a, const void *b)
 	return s != t ? (s > t ? 1 : -1) : (int)x->kind - (int)y->kind;
 }
 
-/*
- * Whether a thread is followed is final only at the end of the trace, so drop the others here.
- */
-static void drop_unfollowed(struct waits *w)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < w->nr_behind; i++)
-		if (w->waiters[w->behind[i].waiter].thread->followed)
-			w->behind[kept++] = w->behind[i];
-	w->nr_behind = kept;
-	for (size_t i = 0; i < w->nr_waiters; i++)
-		if (!w->waiters[i].thread->followed)
-			samples_free(&w->waiters[i].waits);
-}
-
 static void sort_waits(struct waits *w)
 {
-	drop_unfollowed(w);
 	if (w->nr_behind)
 		qsort(w->behind, w->nr_behind, sizeof(*w->behind), by_ns);
 	for (size_t i = w->nr_behind; i; i--)
@@ -412,7 +395,7 @@ static int add_wakeup(void *arg, const struct analysis_wakeup *w)
 	c = &all->of[e->a - 1];
 	c->count++;
 	c->awake += w->awake;
-	return w->ran ? samples_add(&c->latencies, w->latency_ns) : 0;
+	return w->ran && w->exact ? samples_add(&c->latencies, w->latency_ns) : 0;
 }
 
 static int by_count(const void *a, const void *b)
@@ -437,8 +420,6 @@ static void fill_wakeups(struct report *r)
 	for (size_t i = 0; i < all->nr; i++) {
 		struct couple *c = &all->of[i];
 
-		if (!c->woken->followed)
-			samples_free(&c->latencies);
 		samples_sort(&c->latencies);
 		sheet_row(s);
 		sheet_text(s, name_of(c->waker, c->kind));
