@@ -120,12 +120,56 @@ static void unfollowed_time_is_not_known(void **state)
 	trace_free(&t);
 }
 
+/* A hostile file has a mark of slow operations with a reason that the state cannot have. */
+static void mark_with_wrong_reason_keeps_its_state(void **state)
+{
+	static const struct {
+		const char *state, *reason;
+		enum analysis_state want;
+		enum analysis_reason want_reason;
+		uint64_t ns, reason_ns;		/* it runs without a reason from 200 to 300 */
+	} marks[] = {
+		{ "blocked", "disk sleep", ANALYSIS_BLOCKED, ANALYSIS_DISK, 100, 100 },
+		{ "blocked", "preempted", ANALYSIS_BLOCKED, ANALYSIS_NO_REASON, 100, 200 },
+		{ "runnable", "preempted", ANALYSIS_RUNNABLE, ANALYSIS_PREEMPTED, 100, 100 },
+		{ "runnable", "exited", ANALYSIS_RUNNABLE, ANALYSIS_NO_REASON, 100, 200 },
+		{ "running", "iowait", ANALYSIS_RUNNING, ANALYSIS_NO_REASON, 200, 200 },
+		{ "unknown", "woken", ANALYSIS_UNKNOWN, ANALYSIS_NO_REASON, 100, 200 },
+		{ "queued", "sleep", ANALYSIS_QUEUED, ANALYSIS_SLEEP, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		struct late l = { 0 };
+		struct analysis_sink sink = { .thread = keep_row, .arg = &l };
+		struct trace t = { 0 };
+		struct fxt_record *rec;
+
+		put_event(&t, ASYNCTRACE_FXT_INSTANT, 0, PSEUDO, "slower than", 0);
+		t.of[0].category = (struct fxt_text){ .s = "asynctrace", .len = 10 };
+		put_event(&t, ASYNCTRACE_FXT_INSTANT, 101, PSEUDO, "thread state", 0);
+		rec = &t.of[1];
+		rec->category = t.of[0].category;
+		add_number(rec, "thread", ASYNCTRACE_FXT_ARG_KOID, 9);
+		add_text(rec, "state", marks[i].state);
+		add_text(rec, "reason", marks[i].reason);
+		add_bool(rec, "followed");
+		put_switch(&t, 200, 0, 0, 9, 0);
+		put_switch(&t, 300, 0, 9, 0, EXITS);
+		put_clock(&t, 300);
+		analysis_free(analyse_into(&t, NULL, &sink));
+		assert_int_equal(l.row.ns[marks[i].want], marks[i].ns);
+		assert_int_equal(l.row.reason_ns[marks[i].want_reason], marks[i].reason_ns);
+		trace_free(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finish_with_any_number_of_threads),
 		cmocka_unit_test(last_name_of_a_reused_id_counts),
 		cmocka_unit_test(unfollowed_time_is_not_known),
+		cmocka_unit_test(mark_with_wrong_reason_keeps_its_state),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

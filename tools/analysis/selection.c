@@ -34,20 +34,37 @@ static bool flag(const struct fxt_record *rec, const char *name)
 static enum analysis_state state_of(const struct fxt_record *rec)
 {
 	const struct fxt_arg *arg = arg_of(rec, "state", ASYNCTRACE_FXT_ARG_STRING);
-	int state = 0;
 
-	while (arg && state < ANALYSIS_STATES &&
-	       !fxt_text_is(&arg->text, analysis_state_name(state)))
-		state++;
-	return arg ? state : ANALYSIS_STATES;
+	/* Operations are queued, but not threads. */
+	for (int state = 0; arg && state < ANALYSIS_QUEUED; state++)
+		if (fxt_text_is(&arg->text, analysis_state_name(state)))
+			return state;
+	return ANALYSIS_STATES;
 }
 
-static enum analysis_reason reason_of(const struct fxt_record *rec)
+static bool fits(enum analysis_reason reason, enum analysis_state state)
+{
+	switch (reason) {
+	case ANALYSIS_PREEMPTED:
+	case ANALYSIS_YIELDED:
+	case ANALYSIS_WOKEN:
+		return state == ANALYSIS_RUNNABLE;
+	case ANALYSIS_LOST:
+	case ANALYSIS_UNSCHEDULED:
+	case ANALYSIS_DROPPED:
+		return state == ANALYSIS_UNKNOWN;
+	default:
+		return state == ANALYSIS_BLOCKED;
+	}
+}
+
+/* Returns the reason of the mark @rec, unless it contradicts the mark's state @state. */
+static enum analysis_reason reason_of(const struct fxt_record *rec, enum analysis_state state)
 {
 	const struct fxt_arg *arg = arg_of(rec, "reason", ASYNCTRACE_FXT_ARG_STRING);
 
 	for (int reason = 0; arg && reason < ANALYSIS_REASONS; reason++)
-		if (fxt_text_is(&arg->text, analysis_reason_name(reason)))
+		if (fits(reason, state) && fxt_text_is(&arg->text, analysis_reason_name(reason)))
 			return reason;
 	return ANALYSIS_NO_REASON;
 }
@@ -74,7 +91,7 @@ static int thread_mark(struct analysis *a, const struct fxt_record *rec)
 		.kind = MARK_THREAD,
 		.first_seen = number(rec, "first seen"), .followed = flag(rec, "followed"),
 		.span = {
-			.state = state_of(rec), .reason = reason_of(rec),
+			.state = state_of(rec), .reason = reason_of(rec, state_of(rec)),
 			.cpu = cpu && cpu->u < NO_CPU ? cpu->u : NO_CPU,
 			.inferred = flag(rec, "inferred"), .pending = flag(rec, "pending"),
 			.seen = flag(rec, "seen"), .woken = flag(rec, "woken"),
