@@ -278,6 +278,12 @@ WRONG(event_type, REC(b, head(12, 0, 2, 1), 2000);)
 WRONG(arg_type, w[at.arg_bool + 2] |= 15;)
 WRONG(time_range, simple(b, 0, 1, 1ULL << 63);)
 WRONG(koid, REC(b, 3 | 3 << 4 | 9 << 16, 1ULL << 40, 101);)
+WRONG(koid_event, REC(b, 4 | 4 << 4 | (uint64_t)CAT << 32 | (uint64_t)WORK << 48, 2000, 100,
+	1ULL << 32 | 999);)
+WRONG(koid_referred, REC(b, 3 | 3 << 4 | 9 << 16, 100, 1ULL << 32 | 999); simple(b, 0, 9, 2000);)
+WRONG(koid_waker, w[at.wakeup + 5] |= 1ULL << 32 | 999;)
+WRONG(koid_object, object(b, 1ULL << 32 | 999, 100);)
+WRONG(koid_owner, object(b, 101, 1ULL << 32 | 100);)
 WRONG(counter_none, REC(b, head(ASYNCTRACE_FXT_COUNTER, 0, 3, 1), 2000, 0);)
 WRONG(counter_text, w[at.counter + 2] ^= 4 ^ 7;)
 WRONG(no_process_arg, REC(b, 7 | 2 << 4 | 2 << 16 | (uint64_t)WORK << 24, 300);)
@@ -360,7 +366,9 @@ static const struct {
 	W(PROVIDER_TWICE, provider_twice), W(PROVIDER_UNKNOWN, provider_unknown),
 	W(PROVIDER_UNKNOWN, provider_section), W(PROVIDER_NONE, provider_none),
 	W(INIT, init_missing), W(RATE, rate), W(EVENT_TYPE, event_type), W(ARG_TYPE, arg_type),
-	W(TIME_RANGE, time_range), W(KOID, koid), W(COUNTER, counter_none),
+	W(TIME_RANGE, time_range), W(KOID, koid), W(KOID, koid_event),
+	W(KOID, koid_referred), W(KOID, koid_waker), W(KOID, koid_object), W(KOID, koid_owner),
+	W(COUNTER, counter_none),
 	W(COUNTER, counter_text), W(OBJECT, no_process_arg), W(OBJECT, process_arg_u64),
 	W(WEIGHT, weight), W(WEIGHT, waker), W(IDLE, idle), W(STATE, state),
 	W(REASON, operation_in), W(REASON, operation_out), W(REASON, operation_woken),

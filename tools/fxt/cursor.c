@@ -37,8 +37,10 @@ void fxt_zero(struct fxt_cursor *c, uint64_t bits)
 
 void fxt_koid(struct fxt_cursor *c, uint64_t koid)
 {
-	if (koid > UINT32_MAX)
-		fxt_breach(c->r, c->rec, FXT_RULE_KOID, "0x%llx", (unsigned long long)koid);
+	if (koid <= UINT32_MAX)
+		return;
+	fxt_breach(c->r, c->rec, FXT_RULE_KOID, "0x%llx", (unsigned long long)koid);
+	c->large_koid = true;
 }
 
 uint64_t fxt_odd_time(struct fxt_cursor *c, uint64_t ticks)
@@ -106,14 +108,20 @@ void fxt_odd_string(struct fxt_cursor *c, unsigned int ref, struct fxt_text *t)
 
 void fxt_odd_thread(struct fxt_cursor *c, unsigned int ref, struct fxt_thread *t)
 {
+	const struct fxt_provider *p = c->r->current;
+	const struct fxt_thread_slot *slot = ref && p && p->threads ? &p->threads[ref] : NULL;
+
 	*t = (struct fxt_thread){ .index = ref };
 	if (!ref) {
 		t->pid = fxt_word(c);
 		t->tid = fxt_word(c);
-		fxt_koid(c, t->pid);
-		fxt_koid(c, t->tid);
+	} else if (slot && slot->large) {
+		t->pid = slot->pid;
+		t->tid = slot->tid;
 	} else {
 		c->rec->damaged = true;
 		fxt_breach(c->r, c->rec, FXT_RULE_THREAD_INDEX, "%u", ref);
 	}
+	fxt_koid(c, t->pid);
+	fxt_koid(c, t->tid);
 }

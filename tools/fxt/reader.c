@@ -209,6 +209,8 @@ static int decode(struct fxt_cursor *c)
 		fxt_breach(c->r, rec, FXT_RULE_SIZE, "%zu words behind its content", c->left);
 		rec->damaged = true;
 	}
+	/* Threads are known by 32 bits, so this record would count for another thread. */
+	rec->damaged |= c->large_koid;
 	return err;
 }
 

@@ -14,7 +14,8 @@ struct fxt_string {
 };
 
 struct fxt_thread_slot {
-	bool defined;
+	bool defined;		/* both ids are below 2^32 */
+	bool large;		/* one of them is not */
 	uint64_t pid, tid;
 };
 
@@ -55,6 +56,7 @@ struct fxt_cursor {
 	struct fxt_record *rec;
 	const uint64_t *w;
 	size_t left;
+	bool large_koid;	/* FXT_RULE_KOID was reported */
 };
 
 void fxt_breach(struct fxt_reader *r, struct fxt_record *rec, enum fxt_rule rule,

@@ -175,7 +175,8 @@ int fxt_read_thread(struct fxt_cursor *c, uint64_t head)
 	if (!p->threads)
 		return -ENOMEM;
 	p->threads[index] = (struct fxt_thread_slot){
-		.defined = true, .pid = c->rec->thread.pid, .tid = c->rec->thread.tid,
+		.defined = !c->large_koid, .large = c->large_koid,
+		.pid = c->rec->thread.pid, .tid = c->rec->thread.tid,
 	};
 	return 0;
 }
