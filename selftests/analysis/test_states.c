@@ -106,6 +106,28 @@ static void path_follows_any_waker_while_it_runs(void **state)
 		    "60-65 runnable/woken t1 by t2, 65-100 running t1", NULL);
 }
 
+/* On other systems, the idle thread of a CPU has an id. Its weight marks it. */
+static void idle_thread_is_known_by_its_weight(void **state)
+{
+	struct trace t = { 0 };
+
+	put_work(&t);
+	put_switch(&t, 5, 0, 900, 1, 0);
+	add_number(&t.of[t.nr - 1], "outgoing_weight", ASYNCTRACE_FXT_ARG_INT32,
+		   ASYNCTRACE_FXT_WEIGHT_IDLE);
+	put_switch(&t, 20, 0, 1, 900, SLEEPS);
+	add_number(&t.of[t.nr - 1], "incoming_weight", ASYNCTRACE_FXT_ARG_INT32,
+		   ASYNCTRACE_FXT_WEIGHT_IDLE);
+	put_wakeup(&t, 30, 0, 1, 0);
+	put_switch(&t, 40, 0, 900, 1, 0);
+	add_number(&t.of[t.nr - 1], "outgoing_weight", ASYNCTRACE_FXT_ARG_INT32,
+		   ASYNCTRACE_FXT_WEIGHT_IDLE);
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-30 blocked/sleep t1 in work by interrupt, "
+		    "30-40 runnable/woken t1 by idle, 40-100 running t1 | "
+		    "10-20 running t1, 20-30 blocked/sleep t1 in work by interrupt, "
+		    "30-40 runnable/woken t1 by idle, 40-100 running t1", NULL);
+}
+
 static void each_sleep_has_its_reason(void **state)
 {
 	static const struct {
@@ -340,6 +362,7 @@ int main(void)
 		cmocka_unit_test(woken_thread_names_waker_and_its_operation),
 		cmocka_unit_test(path_skips_waker_that_is_not_followed),
 		cmocka_unit_test(path_follows_any_waker_while_it_runs),
+		cmocka_unit_test(idle_thread_is_known_by_its_weight),
 		cmocka_unit_test(each_sleep_has_its_reason),
 		cmocka_unit_test(interrupt_and_hidden_wakers_are_named),
 		cmocka_unit_test(best_of_several_threads_counts),

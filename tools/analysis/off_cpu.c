@@ -20,6 +20,7 @@ struct arguments {
 	const struct fxt_arg *state, *off_cpu, *syscall, *argument;
 	const struct fxt_arg *operation, *other_operation;
 	const struct fxt_arg *waker;
+	const struct fxt_arg *weight, *other_weight;
 	const struct fxt_arg *since, *read_from, *read_until;
 	bool inferred;
 };
@@ -33,6 +34,9 @@ static void take_argument(struct arguments *to, const struct fxt_arg *arg)
 	} known[] = {
 		{ "state", ASYNCTRACE_FXT_ARG_UINT32, offsetof(struct arguments, state) },
 		{ "waker", ASYNCTRACE_FXT_ARG_KOID, offsetof(struct arguments, waker) },
+		{ "outgoing_weight", ASYNCTRACE_FXT_ARG_INT32, offsetof(struct arguments, weight) },
+		{ "incoming_weight", ASYNCTRACE_FXT_ARG_INT32,
+		  offsetof(struct arguments, other_weight) },
 		{ "outgoing_operation", ASYNCTRACE_FXT_ARG_UINT64, offsetof(struct arguments, operation) },
 		{ "incoming_operation", ASYNCTRACE_FXT_ARG_UINT64,
 		  offsetof(struct arguments, other_operation) },
@@ -129,12 +133,23 @@ static int name_call(struct analysis *a, const struct arguments *args, struct it
 	return 0;
 }
 
+/*
+ * True if a thread with the weight @weight is idle. Other systems give idle threads an id, one for
+ * each CPU. Only the weight marks them.
+ */
+static bool is_idle(const struct fxt_arg *weight)
+{
+	return weight && weight->i == ASYNCTRACE_FXT_WEIGHT_IDLE;
+}
+
 int off_cpu_switch(struct analysis *a, const struct fxt_record *rec)
 {
 	const struct arguments args = arguments_of(rec);
 	struct item it = {
-		.ns = rec->ns, .kind = ITEM_SWITCH, .cpu = rec->cpu, .id = rec->out,
-		.other = rec->in, .reason = reason_of(rec, &args), .inferred = args.inferred,
+		.ns = rec->ns, .kind = ITEM_SWITCH, .cpu = rec->cpu,
+		.id = is_idle(args.weight) ? 0 : rec->out,
+		.other = is_idle(args.other_weight) ? 0 : rec->in,
+		.reason = reason_of(rec, &args), .inferred = args.inferred,
 		.operation = number(args.operation),
 		.other_operation = number(args.other_operation),
 	};
