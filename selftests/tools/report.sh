@@ -713,4 +713,21 @@ check "each thread" [ "$(grep -c '  on .*/[0-9]*: no scheduling was recorded$' o
 check "none without its thread" eval '! grep -q "  no scheduling was recorded" out'
 end
 
+# foreign FILE RECORDS: write a trace of another program, with RECORDS, in Python, behind its head
+foreign() {
+	check "$1" env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+import sys
+from machine import *
+open(sys.argv[1], "wb").write(head() + eval("(%s)" % sys.argv[2]))' "$1" "$2"
+}
+
+begin "losses_without_times_are_told"
+foreign filled.fxt 'thread(101) + event(5, 100, 101, "req", 1) + struct.pack("<Q", 0x130010) +
+	event(7, 200, 101, "req", 1)'
+check summary report --json filled.fxt summary
+check "one loss" is 1 .losses
+check "it says so" says "buffers of programs were full and lost records: 1;"
+check "validate" eval 'status 1 "$AT" validate --json filled.fxt; is 1 .losses'
+end
+
 close

@@ -458,6 +458,9 @@ int analysis_record(struct analysis *a, const struct fxt_record *rec)
 		return name_provider(a, rec);
 	case FXT_STRING:
 		return add_string(a, rec);
+	case FXT_PROVIDER_EVENT:
+		a->filled++;
+		return 0;
 	default:
 		return 0;
 	}
@@ -477,6 +480,8 @@ int analysis_end(struct analysis *a)
 	int err = order_settle(a, UINT64_MAX);
 
 	a->totals.unnamed = a->names.refused;
+	/* asynctrace also writes a duration for each loss. Other writers do not. */
+	a->totals.filled = a->totals.losses ? 0 : a->filled;
 
 	a->over = true;
 	a->busy_version++;

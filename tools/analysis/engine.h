@@ -790,6 +790,7 @@ struct analysis {
 	size_t nr_operations;		/* from .oldest to .newest */
 	size_t nr_waiting;		/* operations that wait for the state of a thread */
 	struct losses losses;
+	uint64_t filled;		/* number of provider events, all of which tell of a loss */
 	uint64_t lost_until;		/* before this time, scheduling records of some CPU
 					   are missing */
 	struct fxt_table providers;	/* id + 1: .a name's number + 1, .b struct strings */

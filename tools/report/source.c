@@ -448,6 +448,9 @@ void source_limits(const struct source *s)
 	if (t->lost)
 		tool_error("records were dropped or overwritten: %s; the time around them is unknown; if a buffer was too small, use a larger one: record --buffer-size, ASYNCTRACE_BUFFER_SIZE with ASYNCTRACE_OUT, or the arguments of at_flight_start(3)",
 			   tool_count(t->lost));
+	if (t->filled)
+		tool_error("buffers of programs were full and lost records: %s; the trace does not tell when, so any answer may be wrong",
+			   tool_count(t->filled));
 	if (t->malformed)
 		tool_error("records of programs were malformed and left out: %s; the time around them is unknown",
 			   tool_count(t->malformed));

@@ -287,7 +287,7 @@ static void fill_summary(struct report *r)
 	sheet_number(&r->sheet, d->orphans);
 	sheet_number(&r->sheet, t->switches);
 	sheet_number(&r->sheet, t->wakeups);
-	sheet_number(&r->sheet, t->losses);
+	sheet_number(&r->sheet, t->losses + t->filled);
 	sheet_number(&r->sheet, t->throttled);
 	sheet_number(&r->sheet, d->lints.nr);
 }
