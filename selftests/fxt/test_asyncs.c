@@ -21,7 +21,9 @@ struct found {
 
 /*
  * Each event is a letter (begin, instant, end), its thread (1 to 4), and what distinguishes its
- * operation from others: nothing, n (another name), c (another category) or d (another id).
+ * operation from others: nothing, n (another name), c (another category), d (another id) or p
+ * (another process). If the first letter is a '!', asynctrace has written the file, so processes do
+ * not count.
  */
 static const struct {
 	const char *name, *events;
@@ -56,6 +58,12 @@ static const struct {
 	{ "instant_of_other_name", "b1 i1n e1", { 1, 1, 0, 0, 0 } },
 	{ "instant_of_other_category", "b1 i1c e1", { 1, 1, 0, 0, 0 } },
 	{ "instant_of_other_id", "b1 i1d e1", { 1, 1, 0, 1, 0 } },
+	{ "other_process", "b1 b2p e1 e2p", { 2, 2, 0, 0, 0 } },
+	{ "other_process_of_own_file", "!b1 b2p e1 e2p", { 2, 0, 1, 0, 0 } },
+	{ "end_of_other_process", "b1 e2p", { 0, 0, 0, 1, 1 } },
+	{ "end_of_other_process_of_own_file", "!b1 e2p", { 1, 0, 0, 0, 0 } },
+	{ "instant_of_other_process", "b1 i2p e1", { 1, 1, 0, 1, 0 } },
+	{ "instant_of_other_process_of_own_file", "!b1 i2p e1", { 1, 1, 0, 0, 0 } },
 	{ "same_time", "b1=e1=b2=e2", { 2, 2, 0, 0, 0 } },
 	{ "same_time_nested", "b1=b2=e2=e1", { 2, 2, 1, 0, 0 } },
 };
@@ -73,7 +81,7 @@ static void put(struct words *b, const char *event, uint64_t ns, uint64_t id)
 
 	words_push(b, 4 | 5 << 4 | type << 16 | category << 32 | name << 48);
 	words_push(b, ns);
-	words_push(b, 100);
+	words_push(b, event[2] == 'p' ? 200 : 100);
 	words_push(b, 100 + event[1] - '0');
 	words_push(b, id + (event[2] == 'd'));
 }
@@ -98,13 +106,15 @@ static uint64_t put_all(struct words *b, const char *events, uint64_t ns, uint64
  */
 static int make_file(const char *events)
 {
+	const char *provider = *events == '!' ? "asynctrace-kernel" : "test";
+	const size_t len = strlen(provider);
 	static const char *const strings[] = { "cat", "other", "work", "more" };
 	int fd = memfd_create("asyncs", MFD_CLOEXEC);
 	struct words b = { 0 };
 
 	words_push(&b, ASYNCTRACE_FXT_MAGIC);
-	words_push(&b, 0 | 2 << 4 | 1 << 16 | 1 << 20 | 4ULL << 52);
-	words_text(&b, "test", 4);
+	words_push(&b, 0 | (1 + (len + 7) / 8) << 4 | 1 << 16 | 1 << 20 | (uint64_t)len << 52);
+	words_text(&b, provider, len);
 	words_push(&b, 1 | 2 << 4);
 	words_push(&b, 1000000000);
 	for (unsigned int i = 0; i < 4; i++)

@@ -372,7 +372,7 @@ static struct duration *around(struct thread *t, uint64_t ns)
 /* Handles an async or flow event: the thread works on the operation with the event's id. */
 static int mark(struct analysis *a, struct thread *t, const struct item *it)
 {
-	struct operation *op = operations_by_id(a, it->id);
+	struct operation *op = operations_by_id(a, it->id, it->pid);
 	struct duration *d = around(t, it->ns);
 	int err = 0;
 

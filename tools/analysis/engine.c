@@ -455,6 +455,7 @@ int analysis_record(struct analysis *a, const struct fxt_record *rec)
 	case FXT_OBJECT:
 		return name_thread(a, rec);
 	case FXT_PROVIDER_INFO:
+		fxt_asyncs_provider(&a->asyncs, rec);
 		return name_provider(a, rec);
 	case FXT_STRING:
 		return add_string(a, rec);

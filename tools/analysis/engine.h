@@ -545,9 +545,10 @@ struct analysis_id id_of_item(const struct analysis *a, const struct item *it);
  */
 bool operation_is_entered(const struct operation *op);
 /*
- * Returns the newest open operation with the id @id, or NULL; .async.same_id links the older ones.
+ * Returns the newest open operation with the id @id of the process @pid, or NULL; .async.same_id
+ * links the older ones. If asynctrace wrote the file, @pid does not matter.
  */
-struct operation *operations_by_id(struct analysis *a, uint64_t id);
+struct operation *operations_by_id(struct analysis *a, uint64_t id, uint32_t pid);
 /*
  * Counts @op and the older open operations with its id, which the caller leaves out because of
  * ANALYSIS_SAME_ID_MAX. @op may be NULL. Counts each operation once.

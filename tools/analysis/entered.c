@@ -131,7 +131,7 @@ static int join(struct analysis *a, struct thread *t, struct operation *op, uint
 static int work_on(struct analysis *a, struct thread *t, uint64_t ns, uint64_t from, uint64_t id,
 		   uint64_t newest, uint64_t record, uint32_t name)
 {
-	struct operation *op = id ? operations_by_id(a, id) : NULL;
+	struct operation *op = id ? operations_by_id(a, id, t->out.pid) : NULL;
 	int err;
 
 	if (t->known && t->operation == id && (entered_open(t) || !op))
@@ -163,7 +163,7 @@ int entered_set(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, 
  */
 static int join_newer(struct analysis *a, struct thread *t, uint64_t newest)
 {
-	struct operation *op = operations_by_id(a, t->operation);
+	struct operation *op = operations_by_id(a, t->operation, t->out.pid);
 	int err;
 
 	if (!op || has_entered(t, op) || op->begin > newest)
@@ -204,7 +204,8 @@ int entered_begin(struct analysis *a, struct thread *t, struct duration *d, cons
 
 void entered_operation(struct analysis *a, uint64_t id, uint64_t begin)
 {
-	struct operation *op = operations_by_id(a, id);
+	/* Only asynctrace writes these marks. */
+	struct operation *op = operations_by_id(a, id, 0);
 
 	for (int i = 0; i < ANALYSIS_SAME_ID_MAX && op; i++, op = operation_of(op->async.same_id))
 		if (op->begin == begin && op->entered_at == STILL_OPEN) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * An operation is an async begin and an async end with the same category, name and id. The
- * recorder makes async ids unique to a process. An operation may also be a pair of other
- * events, which pair.c turns into such items.
+ * recorder makes async ids unique to a process. In files of other programs, the process counts,
+ * too. An operation may also be a pair of other events, which pair.c turns into such items.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,9 +23,16 @@ void operation_put(struct operation *op)
 		free(op);
 }
 
-static uint64_t key_of(const struct item *it)
+/* Returns the id by which an operation of the process @pid is found. */
+static uint64_t id_in(const struct analysis *a, uint64_t id, uint32_t pid)
 {
-	return fxt_async_key(it->id, it->category, it->paired ? 0 : it->name);
+	/* With a pair, the user named an argument that joins events, also of two processes. */
+	return a->opts.pair ? id : fxt_async_id(&a->asyncs, id, pid);
+}
+
+static uint64_t key_of(const struct analysis *a, const struct item *it)
+{
+	return fxt_async_key(id_in(a, it->id, it->pid), it->category, it->paired ? 0 : it->name);
 }
 
 bool operation_is_entered(const struct operation *op)
@@ -44,9 +51,9 @@ bool operation_is_part(const struct operation *op, const struct operation *whole
 	return false;
 }
 
-struct operation *operations_by_id(struct analysis *a, uint64_t id)
+struct operation *operations_by_id(struct analysis *a, uint64_t id, uint32_t pid)
 {
-	return operation_of(fxt_async_newest(&a->asyncs, id));
+	return operation_of(fxt_async_newest(&a->asyncs, id_in(a, id, pid)));
 }
 
 void operations_crowded(struct analysis *a, struct operation *op)
@@ -89,7 +96,7 @@ static void tell_end(const struct analysis *a, const struct operation *op)
 static bool replace_pair(struct analysis *a, const struct item *it)
 {
 	struct operation *op = it->paired ?
-		operation_of(fxt_async_ended(&a->asyncs, key_of(it))) : NULL;
+		operation_of(fxt_async_ended(&a->asyncs, key_of(a, it))) : NULL;
 
 	if (op) {
 		fxt_async_end(&a->asyncs, &op->async);
@@ -106,7 +113,7 @@ static void set_ancestors(struct analysis *a, struct operation *op, const struct
 	if (!it->entered || a->child != it->id || !a->parent)
 		return;
 	op->ancestors[0] = a->parent;
-	parent = operations_by_id(a, a->parent);
+	parent = operations_by_id(a, a->parent, it->pid);
 	if (!parent)
 		return;
 	memcpy(&op->ancestors[1], parent->ancestors,
@@ -128,7 +135,7 @@ int operations_begin(struct analysis *a, const struct item *it)
 		return -ENOMEM;
 	}
 	*op = (struct operation){
-		.async = { .key = key_of(it), .id = it->id },
+		.async = { .key = key_of(a, it), .id = id_in(a, it->id, it->pid) },
 		.out = id_of_item(a, it), .begin_thread = t,
 		.begin = it->ns, .end = STILL_OPEN, .refs = 1,
 		.entered_at = STILL_OPEN, .analysis = a,
@@ -158,7 +165,7 @@ int operations_begin(struct analysis *a, const struct item *it)
 
 int operations_end(struct analysis *a, const struct item *it)
 {
-	struct operation *op = operation_of(fxt_async_ended(&a->asyncs, key_of(it)));
+	struct operation *op = operation_of(fxt_async_ended(&a->asyncs, key_of(a, it)));
 
 	/* An end that came too late to be sorted may lie before the begin. */
 	if (!op || it->ns < op->begin) {
@@ -403,7 +410,8 @@ static int peek(struct analysis *a, struct operation *op, uint64_t ns, bool alon
 int analysis_peek(struct analysis *a, const struct analysis_operation *which, uint64_t ns,
 		  int (*row)(void *arg, const struct analysis_operation *op), void *arg)
 {
-	struct operation *op = which ? operations_by_id(a, which->id.id) : a->oldest;
+	struct operation *op = which ? operations_by_id(a, which->id.id, which->id.pid) :
+			       a->oldest;
 	int err = 0;
 
 	for (; op && !err; op = which ? operation_of(op->async.same_id) : op->newer)

@@ -4,6 +4,18 @@
 
 #include "asyncs.h"
 
+void fxt_asyncs_provider(struct fxt_asyncs *t, const struct fxt_record *rec)
+{
+	if (!t->introduced)
+		t->foreign = !fxt_is_own(rec);
+	t->introduced = true;
+}
+
+uint64_t fxt_async_id(const struct fxt_asyncs *t, uint64_t id, uint32_t pid)
+{
+	return t->foreign ? fxt_hash(id, pid) : id;
+}
+
 uint64_t fxt_async_key(uint64_t id, uint32_t category, uint32_t name)
 {
 	return fxt_hash(fxt_hash(id, category), name);

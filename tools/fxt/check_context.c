@@ -12,7 +12,7 @@ int fxt_context_enter(struct fxt_check *c, const struct fxt_item *it)
 {
 	struct fxt_entry *e;
 
-	if (!fxt_async_newest(&c->asyncs, it->id))
+	if (!fxt_async_newest(&c->asyncs, fxt_async_id(&c->asyncs, it->id, it->pid)))
 		fxt_found(c, FXT_RULE_CONTEXT_LIFE, it->offset, "\"%s\" 0x%llx on thread %u",
 			  c->names.of[it->name], (unsigned long long)it->id, it->tid);
 	e = fxt_make(&c->running, fxt_hash(it->id, 0));

@@ -159,6 +159,9 @@ int fxt_stream_record(struct fxt_check *c, const struct fxt_record *rec)
 	case FXT_SWITCH:
 	case FXT_WAKEUP:
 		return sched(c, rec);
+	case FXT_PROVIDER_INFO:
+		fxt_asyncs_provider(&c->asyncs, rec);
+		return 0;
 	case FXT_PROVIDER_EVENT:
 		c->tally.losses++;
 		/* The loss may be of any CPU's switches, so nothing is known of any CPU. */

@@ -116,9 +116,14 @@ struct async {
 	uint32_t name, tid;
 };
 
-static uint64_t async_key(const struct fxt_item *it)
+static uint64_t async_id(const struct fxt_check *c, const struct fxt_item *it)
 {
-	return fxt_async_key(it->id, it->category, it->name);
+	return fxt_async_id(&c->asyncs, it->id, it->pid);
+}
+
+static uint64_t async_key(const struct fxt_check *c, const struct fxt_item *it)
+{
+	return fxt_async_key(async_id(c, it), it->category, it->name);
 }
 
 static int async_begin(struct fxt_check *c, const struct fxt_item *it)
@@ -128,7 +133,7 @@ static int async_begin(struct fxt_check *c, const struct fxt_item *it)
 	if (!op)
 		return -ENOMEM;
 	*op = (struct async){
-		.open = { .key = async_key(it), .id = it->id },
+		.open = { .key = async_key(c, it), .id = async_id(c, it) },
 		.offset = it->offset, .name = it->name, .tid = it->tid,
 	};
 	if (fxt_async_begin(&c->asyncs, &op->open)) {
@@ -143,7 +148,7 @@ static int async_begin(struct fxt_check *c, const struct fxt_item *it)
 
 static void async_instant(struct fxt_check *c, const struct fxt_item *it)
 {
-	if (!fxt_async_newest(&c->asyncs, it->id))
+	if (!fxt_async_newest(&c->asyncs, async_id(c, it)))
 		fxt_found(c, FXT_RULE_ASYNC_ORPHAN, it->offset, "instant \"%s\" 0x%llx",
 			  c->names.of[it->name], (unsigned long long)it->id);
 }
@@ -165,7 +170,7 @@ static void async_whole(struct fxt_check *c, const struct fxt_item *it, uint32_t
 
 static void async_end(struct fxt_check *c, const struct fxt_item *it)
 {
-	struct async *op = (struct async *)fxt_async_ended(&c->asyncs, async_key(it));
+	struct async *op = (struct async *)fxt_async_ended(&c->asyncs, async_key(c, it));
 
 	if (!op) {
 		fxt_found(c, FXT_RULE_ASYNC_ORPHAN, it->offset, "end \"%s\" 0x%llx",

@@ -179,6 +179,8 @@ enum fxt_counted {
 enum fxt_counted fxt_counted(const struct fxt_record *rec);
 /* True if the recorder inferred this context switch. */
 bool fxt_is_inferred(const struct fxt_record *rec);
+/* True if this record introduces the provider that is the first one in each file of asynctrace. */
+bool fxt_is_own(const struct fxt_record *rec);
 /* True if the recorder wrote this event about its own clock or session. */
 bool fxt_is_clock(const struct fxt_record *rec);
 /* True if this is an event of a tracepoint of the kernel. */

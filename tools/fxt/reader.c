@@ -291,9 +291,7 @@ static int skip_large(struct fxt_reader *r, struct fxt_record *rec, uint64_t hea
  */
 static void note_mark(struct fxt_reader *r, const struct fxt_record *rec)
 {
-	if (rec->kind == FXT_PROVIDER_INFO)
-		r->must_end |= rec->provider == FXT_KERNEL_PROVIDER &&
-			       fxt_text_is(&rec->name, "asynctrace-kernel");
+	r->must_end |= fxt_is_own(rec);
 	if (!fxt_is_clock(rec))
 		return;
 	r->must_end |= fxt_text_is(&rec->name, "session start") ||

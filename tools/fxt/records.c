@@ -58,6 +58,12 @@ enum fxt_counted fxt_counted(const struct fxt_record *rec)
 	}
 }
 
+bool fxt_is_own(const struct fxt_record *rec)
+{
+	return rec->kind == FXT_PROVIDER_INFO && rec->provider == FXT_KERNEL_PROVIDER &&
+	       fxt_text_is(&rec->name, "asynctrace-kernel");
+}
+
 bool fxt_is_clock(const struct fxt_record *rec)
 {
 	return rec->kind == FXT_EVENT && rec->number == ASYNCTRACE_FXT_INSTANT &&
