@@ -152,6 +152,39 @@ static void each_sleep_has_its_reason(void **state)
 	}
 }
 
+/* Other writers of the format tell only its own states of threads. */
+static void state_of_the_format_has_its_reason(void **state)
+{
+	static const struct {
+		unsigned int number;
+		const char *words;
+	} of[] = {
+		{ ASYNCTRACE_FXT_STATE_RUNNING, "runnable/preempted t1 in work by idle" },
+		{ ASYNCTRACE_FXT_STATE_SUSPENDED, "blocked/sleep t1 in work" },
+		{ ASYNCTRACE_FXT_STATE_BLOCKED, "blocked/sleep t1 in work" },
+		{ ASYNCTRACE_FXT_STATE_DYING, "blocked/exited t1 in work" },
+		{ ASYNCTRACE_FXT_STATE_DEAD, "blocked/exited t1 in work" },
+		/* The format does not define these. */
+		{ 6, "runnable/preempted t1 in work by idle" },
+		{ 15, "runnable/preempted t1 in work by idle" },
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		struct trace t = { 0 };
+		char want[300];
+
+		put_work(&t);
+		put_switch(&t, 5, 0, 0, 1, 0);
+		put_switch(&t, 20, 0, 1, 0, 0);
+		t.of[t.nr - 1].number = of[i].number;
+		t.of[t.nr - 1].nargs = 0;
+		put_switch(&t, 100, 0, 0, 1, 0);
+		snprintf(want, sizeof(want), "req 1 10-100: 10-20 running t1, 20-100 %s | "
+			 "10-20 running t1, 20-100 %s", of[i].words, of[i].words);
+		expect_rows(&t, want, NULL);
+	}
+}
+
 static void interrupt_and_hidden_wakers_are_named(void **state)
 {
 	struct trace t = { 0 };
@@ -364,6 +397,7 @@ int main(void)
 		cmocka_unit_test(path_follows_any_waker_while_it_runs),
 		cmocka_unit_test(idle_thread_is_known_by_its_weight),
 		cmocka_unit_test(each_sleep_has_its_reason),
+		cmocka_unit_test(state_of_the_format_has_its_reason),
 		cmocka_unit_test(interrupt_and_hidden_wakers_are_named),
 		cmocka_unit_test(best_of_several_threads_counts),
 		cmocka_unit_test(queue_names_next_thread_and_its_work),

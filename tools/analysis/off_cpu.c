@@ -95,7 +95,8 @@ static enum analysis_reason reason_of(const struct fxt_record *rec, const struct
 	if (!args->state)
 		return rec->number == ASYNCTRACE_FXT_STATE_BLOCKED ||
 		       rec->number == ASYNCTRACE_FXT_STATE_SUSPENDED ? ANALYSIS_SLEEP :
-		       rec->number >= ASYNCTRACE_FXT_STATE_DYING ? ANALYSIS_EXITED :
+		       rec->number == ASYNCTRACE_FXT_STATE_DYING ||
+		       rec->number == ASYNCTRACE_FXT_STATE_DEAD ? ANALYSIS_EXITED :
 		       ANALYSIS_NO_REASON;
 	return reason_of_state(args->state->u, number(args->off_cpu));
 }
