@@ -43,6 +43,8 @@ static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char
 	const bool end = fxt_rules[rule].excuse == FXT_EXCUSE_END;
 	const bool first = !end && !d->damaged, last = fxt_broke_off(d->reader);
 
+	if (fxt_is_understood(rule))
+		return;
 	d->incomplete |= end;
 	d->damaged |= !end;
 	if (!first && !last && !end)

@@ -730,4 +730,14 @@ check "it says so" says "buffers of programs were full and lost records: 1;"
 check "validate" eval 'status 1 "$AT" validate --json filled.fxt; is 1 .losses'
 end
 
+begin "other_tick_rate_is_no_damage"
+foreign ticks.fxt 'record(1, struct.pack("<Q", 24000000)) + event(5, 24000, 101, "req", 1) +
+	event(7, 48000, 101, "req", 1)'
+check why status 0 "$AT" why --json ticks.fxt
+check "1 ms" is 1000000 .latency_ns
+check "no message about it" eval '! says "tick-rate"'
+check dump eval 'status 0 "$AT" dump ticks.fxt && [ ! -s err ]'
+check validate eval 'status 1 "$AT" validate ticks.fxt && grep -q tick-rate out'
+end
+
 close

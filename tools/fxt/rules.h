@@ -6,6 +6,8 @@
 #ifndef FXT_RULES_H
 #define FXT_RULES_H
 
+#include <stdbool.h>
+
 #define FXT_RULES(RULE) \
 	/* the format, record by record */ \
 	RULE(SIZE, "record-size", "a record's size is 0 or not that of its content", STRICT) \
@@ -97,5 +99,11 @@ struct fxt_rule_info {
 };
 
 extern const struct fxt_rule_info fxt_rules[FXT_RULE_COUNT];
+
+/* True if the reader understands records that break @rule, and only viewers may not. */
+static inline bool fxt_is_understood(enum fxt_rule rule)
+{
+	return rule == FXT_RULE_RATE;
+}
 
 #endif /* FXT_RULES_H */

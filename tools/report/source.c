@@ -16,6 +16,8 @@ static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char
 	const bool end = fxt_rules[rule].excuse == FXT_EXCUSE_END;
 	const bool first = !end && !s->damaged, last = fxt_broke_off(s->reader);
 
+	if (fxt_is_understood(rule))
+		return;
 	s->incomplete |= end;
 	s->damaged |= !end;
 	/* Report the first damage, and what ends the reading: asynctrace validate lists all. */

@@ -111,6 +111,8 @@ void live_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *det
 	struct live *l = arg;
 	const bool end = fxt_rules[rule].excuse == FXT_EXCUSE_END;
 
+	if (fxt_is_understood(rule))
+		return;
 	if (l->path && (end || !l->damaged)) {
 		fprintf(stderr, "asynctrace top: %s: ", tool_text(l->path));
 		fxt_print_breach(stderr, rule, offset, detail);
