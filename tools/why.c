@@ -220,6 +220,8 @@ static void say_none(const struct why *w)
 	else if (t->selection && !t->complete && !t->incomplete)
 		tool_error("%s has no operations: all were faster than the bounds of asynctrace record --slower-than",
 			   path);
+	else if (!t->complete && !t->incomplete && t->unreal)
+		tool_error("%s has no operations that can be analysed", path);
 	else if (!t->complete && !t->incomplete)
 		tool_error("%s has no operations: programs write them with TRACE_ASYNC_BEGIN and TRACE_ASYNC_END",
 			   path);

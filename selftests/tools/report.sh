@@ -740,4 +740,11 @@ check dump eval 'status 0 "$AT" dump ticks.fxt && [ ! -s err ]'
 check validate eval 'status 1 "$AT" validate ticks.fxt && grep -q tick-rate out'
 end
 
+begin "operations_on_ids_above_linux_are_told"
+foreign ids.fxt 'event(5, 100, 5000001, "req", 1) + event(7, 200, 5000001, "req", 1)'
+check why status 1 "$AT" why ids.fxt
+check "the ids" says "begin on threads with ids above 4194304, the largest of Linux: 1"
+check "no advice to write operations" eval '! says TRACE_ASYNC_BEGIN'
+end
+
 close

@@ -334,6 +334,8 @@ struct analysis_totals {
 	uint64_t malformed;
 	uint64_t filled;	/* number of losses without times, if the trace has none with times:
 				   a provider's buffer was full */
+	uint64_t unreal;	/* operations that were left out, because they begin on a thread
+				   whose id Linux cannot give */
 	uint64_t throttled;	/* number of cgroups that were throttled */
 	uint64_t tracepoints;	/* number of events of the kernel's tracepoints */
 	uint64_t late;		/* records that came too late to be sorted by time */

@@ -451,6 +451,7 @@ int analysis_record(struct analysis *a, const struct fxt_record *rec)
 			return add_event(a, rec);
 		if (rec->number == ASYNCTRACE_FXT_DURATION && fxt_text_is(&rec->name, "lost records"))
 			return losses_record(a, rec);
+		a->totals.unreal += rec->number == ASYNCTRACE_FXT_ASYNC_BEGIN;
 		return fxt_is_clock(rec) ? selection_record(a, rec) : 0;
 	case FXT_OBJECT:
 		return name_thread(a, rec);

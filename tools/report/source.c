@@ -444,6 +444,9 @@ void source_limits(const struct source *s)
 	if (s->scheduled && !t->scheduled && t->complete)
 		tool_error("%s has no scheduling records, so running, runnable and blocked time is unknown; "
 			   "asynctrace record --sched targets records it, ASYNCTRACE_OUT does not", tool_text(s->path));
+	if (t->unreal)
+		tool_error("operations are left out, because they begin on threads with ids above %u, the largest of Linux: %s",
+			   FXT_TID_REAL_MAX, tool_count(t->unreal));
 	if (t->unkeyed)
 		tool_error("events of the pair have no argument '%s' that is an integer or a text: %s",
 			   tool_text(s->key), tool_count(t->unkeyed));
