@@ -385,7 +385,7 @@ static int keep_region(void *arg, const struct analysis_region *g)
 	snprintf(rows + strlen(rows), sizeof(rows) - strlen(rows), "%s %llu: %llu-%llu self %llu depth %u%s%s; ",
 		 g->name, (unsigned long long)g->operation, (unsigned long long)g->from,
 		 (unsigned long long)g->to, (unsigned long long)g->self_ns, g->depth,
-		 g->outermost ? "" : " inner", g->complete ? "" : " open");
+		 g->same_from == UINT64_MAX ? "" : " inner", g->complete ? "" : " open");
 	return 0;
 }
 

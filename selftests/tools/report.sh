@@ -747,4 +747,16 @@ check "the ids" says "begin on threads with ids above 4194304, the largest of Li
 check "no advice to write operations" eval '! says TRACE_ASYNC_BEGIN'
 end
 
+begin "region_within_one_before_from_counts"
+foreign nested.fxt '(lambda begin, end: begin(100) + begin(200) + end(300) + end(400))(
+	lambda ns: event(BEGIN, ns, 101, "r", None, [argument(4, "operation", 0)]),
+	lambda ns: event(END, ns, 101, "r", None, [argument(4, "resumed", 0)]))'
+for bound in "0ns 300 300" "50ns 100 100"; do
+	set -- $bound
+	check "from $1" report --json --from $1 nested.fxt regions
+	check "total" is $2 .total_ns
+	check "self" is $3 .self_ns
+done
+end
+
 close

@@ -287,7 +287,11 @@ struct analysis_region {
 	uint64_t self_ns;	/* the part of this time outside of scopes within this one */
 	bool complete;
 	unsigned int depth;	/* scopes of the same operation around it */
-	bool outermost;		/* no scope around it has the same category, name and place */
+	/*
+	 * Begin of the innermost scope around it that has the same category, name and place;
+	 * UINT64_MAX: there is none
+	 */
+	uint64_t same_from;
 };
 
 enum analysis_note_kind {

@@ -240,7 +240,7 @@ static int hand_out_region(struct analysis *a, struct thread *t, size_t i, uint6
 		.name = text_of(a, d->name),
 		.place = d->place == NO_NAME ? "" : text_of(a, d->place),
 		.from = d->begin, .to = to > d->begin ? to : d->begin,
-		.complete = complete, .outermost = true,
+		.complete = complete, .same_from = UINT64_MAX,
 	};
 
 	row.self_ns = row.to - row.from;
@@ -251,9 +251,9 @@ static int hand_out_region(struct analysis *a, struct thread *t, size_t i, uint6
 		if (!around->scope || around->end != STILL_OPEN)
 			continue;
 		row.depth += around->operation == d->operation;
-		if (around->name == d->name && around->category == d->category &&
-		    around->place == d->place)
-			row.outermost = false;
+		if (row.same_from == UINT64_MAX && around->name == d->name &&
+		    around->category == d->category && around->place == d->place)
+			row.same_from = around->begin;
 	}
 	return a->sink.region(a->sink.arg, &row);
 }

@@ -377,9 +377,9 @@ static int count_region(void *arg, const struct analysis_region *region)
 		return -ENOMEM;
 	/*
 	 * Do not add the time of a region within a region of the same kind: the outer region
-	 * contains it.
+	 * contains it, unless that one began before --from.
 	 */
-	if (region->outermost)
+	if (region->same_from == UINT64_MAX || !source_in_time(&r->source, region->same_from))
 		k->total_ns += region->to - region->from;
 	k->self_ns += region->self_ns;
 	if (!region->complete) {
