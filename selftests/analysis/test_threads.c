@@ -120,6 +120,40 @@ static void unfollowed_time_is_not_known(void **state)
 	trace_free(&t);
 }
 
+/*
+ * The session follows the first thread with the id 9, which traces, but not the second one, of
+ * another process.
+ */
+static void reused_id_is_not_followed(void **state)
+{
+	struct late l = { 0 };
+	struct analysis_sink sink = { .thread = keep_row, .wait = count_wait, .arg = &l };
+	struct trace t = { 0 };
+	struct analysis *a;
+
+	put_clock(&t, 0);
+	put_thread(&t, 9, 100, "first");
+	put_switch(&t, 5, 0, 1, 9, PREEMPTED);
+	put_duration(&t, 6, 8, 9, "work");
+	put_switch(&t, 10, 0, 9, 1, PREEMPTED);
+	put_switch(&t, 20, 0, 1, 9, PREEMPTED);
+	put_switch(&t, 30, 0, 9, 1, EXITS);
+	put_thread(&t, 9, 200, "second");
+	put_switch(&t, 40, 0, 1, 9, PREEMPTED);
+	put_switch(&t, 50, 0, 9, 1, PREEMPTED);
+	put_switch(&t, 70, 0, 1, 9, PREEMPTED);
+	put_clock(&t, 100);
+	a = analyse_into(&t, NULL, &sink);
+	assert_string_equal(l.row.thread->name, "second");
+	assert_false(l.row.thread->followed);
+	assert_int_equal(l.nr_exact, 1);
+	assert_int_equal(l.row.ns[ANALYSIS_RUNNING], 5 + 10 + 10 + 30);
+	assert_int_equal(l.row.ns[ANALYSIS_RUNNABLE], 10);
+	assert_int_equal(l.row.ns[ANALYSIS_UNKNOWN], 20);
+	analysis_free(a);
+	trace_free(&t);
+}
+
 /* A hostile file has a mark of slow operations with a reason that the state cannot have. */
 static void mark_with_wrong_reason_keeps_its_state(void **state)
 {
@@ -169,6 +203,7 @@ int main(void)
 		cmocka_unit_test(finish_with_any_number_of_threads),
 		cmocka_unit_test(last_name_of_a_reused_id_counts),
 		cmocka_unit_test(unfollowed_time_is_not_known),
+		cmocka_unit_test(reused_id_is_not_followed),
 		cmocka_unit_test(mark_with_wrong_reason_keeps_its_state),
 	};
 

@@ -56,6 +56,7 @@ struct analysis_thread {
 	 * if the thread is not followed, only the times from a switch in to a switch out are known.
 	 */
 	bool followed;
+	uint64_t followed_at;	/* that time */
 };
 
 /* Returns a key that no other thread has, and that is not 0. */

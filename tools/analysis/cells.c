@@ -55,7 +55,7 @@ int cells_own(struct analysis *a, struct thread *t, const struct item *it, uint6
 {
 	/* Only followed threads have cells. */
 	if (id)
-		identity_follow(t, it->ns);
+		identity_follow(t, it->ns, it->ns);
 	return show(a, t, it->ns, id);
 }
 
@@ -66,7 +66,7 @@ int cells_own(struct analysis *a, struct thread *t, const struct item *it, uint6
  */
 static int show_waker(struct analysis *a, struct thread *waker, const struct item *it)
 {
-	int err = waker->out.followed ? 0 : scheduling_follow(a, waker, it->ns);
+	int err = thread_at(waker, it->ns)->followed ? 0 : scheduling_follow(a, waker, it->ns);
 
 	if (!err && !last_span(waker) && !waker->first_seen && it->ns > a->totals.begin)
 		waker->first_seen = it->ns;

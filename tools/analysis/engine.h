@@ -312,7 +312,6 @@ struct thread {
 	uint64_t existed;	/* the recorder says that the thread existed then; or 0 */
 	uint64_t woken_at;	/* the last wakeup that found the thread running, or in an
 				   unknown state */
-	uint64_t followed_at;	/* .out.followed is true from the record of this time on */
 	struct changes changes;	/* for analysis_needs(), in order of .told */
 	struct operation *waiting;	/* operations that ended while the last span was pending */
 	unsigned int refs;	/* references of works, and of operations that began or ended
@@ -351,8 +350,8 @@ void identity_exit(struct thread *t, uint64_t ns);
  * it has ended.
  */
 bool identity_event(struct thread *t, uint64_t ns, uint32_t pid);
-/* Marks @t as followed from @ns on, unless it is followed already. */
-void identity_follow(struct thread *t, uint64_t ns);
+/* Marks the thread that had the id of @t at @ns as followed from @from on, unless it already is. */
+void identity_follow(struct thread *t, uint64_t ns, uint64_t from);
 void identities_free(struct thread *t);
 /* Returns the thread @tid, and makes it if it is new. NULL: no memory */
 struct thread *thread_of(struct analysis *a, uint32_t tid);
@@ -403,10 +402,11 @@ static inline bool threads_wanted(const struct analysis_sink *s)
 
 enum analysis_other waker_kind(uint32_t waker);
 /*
- * Returns the time from which all records of @t are in the trace: because @t is followed, or because
- * the recorder says so. STILL_OPEN: no record so far shows this.
+ * Returns the time from which all records of the thread that had the id of @t at @ns are in the
+ * trace: because it is followed, or because the recorder says so. STILL_OPEN: no record so far
+ * shows this.
  */
-uint64_t threads_known_from(const struct analysis *a, const struct thread *t);
+uint64_t threads_known_from(const struct analysis *a, const struct thread *t, uint64_t ns);
 /* Counts the span @old of @t, which has ended. @new, which is already in the history, begins. */
 int threads_span(struct analysis *a, struct thread *t, const struct span *old,
 		 const struct span *new);

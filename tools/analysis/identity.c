@@ -131,6 +131,7 @@ int identity_name(struct thread *t, const char *name, uint32_t pid)
 		return -ENOMEM;
 	i->out = *last;
 	i->out.name = name;
+	i->out.followed = false;
 	i->out.pid = pid ? pid : last->pid;
 	i->out.generation = ++all->named;
 	/* If threads of other processes wait, the exit may be that of the thread before them. */
@@ -178,19 +179,15 @@ bool identity_event(struct thread *t, uint64_t ns, uint32_t pid)
 	return true;
 }
 
-void identity_follow(struct thread *t, uint64_t ns)
+void identity_follow(struct thread *t, uint64_t ns, uint64_t from)
 {
-	struct identities *all = &t->identities;
+	const size_t nr = number_at(&t->identities, ns);
+	struct analysis_thread *out = nr ? &t->identities.of[nr - 1]->out : &t->out;
 
-	/* A new identity is followed if the one before it is. */
-	if (t->out.followed)
+	if (out->followed)
 		return;
-	t->out.followed = true;
-	t->followed_at = ns;
-	for (size_t i = 0; i < all->nr; i++)
-		all->of[i]->out.followed = true;
-	for (struct identity *i = all->waiting; i; i = i->next)
-		i->out.followed = true;
+	out->followed = true;
+	out->followed_at = from;
 }
 
 void identities_free(struct thread *t)

@@ -53,12 +53,13 @@ static void thread_state(const struct analysis *a, const struct thread *t, uint6
 			 struct analysis_thread_state *state)
 {
 	const struct change *change = told_after(t, from);
+	const struct analysis_thread *out = thread_at(t, from);
 	uint64_t to;
 	const struct span *s = change ? &change->was : from ? span_at(t, from - 1, &to) : NULL;
 
 	*state = (struct analysis_thread_state){
 		.tid = t->out.tid, .cpu = NO_CPU,
-		.followed = t->out.followed && t->followed_at < from,
+		.followed = out->followed && out->followed_at < from,
 		.shown = t->shown_since && t->shown_since < from,
 	};
 	operation_at(t, from, state);

@@ -157,8 +157,8 @@ static void row_before(struct walk *w, const struct thread *t, uint64_t bound, u
 		       struct analysis_interval *row)
 {
 	const struct span *s = span_at(t, w->now - 1, end);
-	const uint64_t known = t->out.followed && t == w->stack[0].thread ? 0 :
-			       threads_known_from(w->a, t);
+	const uint64_t known = thread_at(t, w->now)->followed && t == w->stack[0].thread ? 0 :
+			       threads_known_from(w->a, t, w->now);
 	const bool ran = s && s->state == ANALYSIS_RUNNING && !s->inferred;
 
 	if (!ran && bound < known && known < w->now)

@@ -249,7 +249,7 @@ static int follow(struct analysis *a, struct thread *t, uint64_t ns)
 	struct span *last = last_span(t);
 	int err;
 
-	identity_follow(t, ns);
+	identity_follow(t, ns, ns);
 	if (!last || last->from >= ns ||
 	    (last->state != ANALYSIS_RUNNABLE && last->state != ANALYSIS_BLOCKED))
 		return 0;
@@ -292,7 +292,7 @@ static int stays_awake(struct analysis *a, struct thread *t, uint64_t ns)
 
 int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 {
-	int err = t->out.followed ? 0 : scheduling_follow(a, t, ns);
+	int err = thread_at(t, ns)->followed ? 0 : scheduling_follow(a, t, ns);
 	const struct span *last = last_span(t);
 
 	/*
@@ -459,15 +459,19 @@ static int comes(struct analysis *a, struct thread *t, const struct item *it)
 }
 
 /*
- * Marks @t as followed, because it comes to an idle CPU at @ns. If its first record is a wakeup, and
- * the recorder has not listed it, it was created then, and was followed since.
+ * Returns the time at which @t was created, if its first record is a wakeup, or its first one since
+ * a thread of the same id exited. Otherwise returns @ns. The recorder lists threads that existed
+ * before the session followed them.
  */
-static void follow_from_idle(struct thread *t, uint64_t ns)
+static uint64_t created_at(struct thread *t, uint64_t ns)
 {
 	const struct span *last = last_span(t);
-	const bool created = last && last->pending && last->woken && !t->existed;
+	const size_t nr = t->spans.nr - t->spans.first;
 
-	identity_follow(t, created ? t->woken_at : ns);
+	if (last && last->pending && last->woken && !t->existed)
+		return t->woken_at;
+	return nr > 1 && last->reason == ANALYSIS_WOKEN && last[-1].reason == ANALYSIS_EXITED ?
+	       last->from : ns;
 }
 
 int scheduling_switch(struct analysis *a, const struct item *it)
@@ -499,7 +503,7 @@ int scheduling_switch(struct analysis *a, const struct item *it)
 	if (!err && is_real(it->other)) {
 		t = thread_of(a, it->other);
 		if (t && !it->id && !it->inferred)
-			follow_from_idle(t, it->ns);
+			identity_follow(t, it->ns, created_at(t, it->ns));
 		err = t ? comes(a, t, it) : -ENOMEM;
 	}
 	return err;
@@ -588,7 +592,7 @@ int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 	/* Begin the span before @ns: a record at @ns would replace a span that begins at @ns. */
 	span.from = ns ? ns - 1 : 0;
 	if (m->followed)
-		identity_follow(t, span.from);
+		identity_follow(t, ns, span.from);
 	if (span.state == ANALYSIS_STATES)
 		return 0;
 	t->lost_until = m->span.lost_until;
@@ -602,6 +606,7 @@ int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
  */
 static bool is_recorded(struct thread *t, const struct mark *m, uint64_t since)
 {
+	const bool followed = thread_at(t, m->read)->followed;
 	const struct span *last = last_span(t);
 
 	if (!last)
@@ -610,7 +615,7 @@ static bool is_recorded(struct thread *t, const struct mark *m, uint64_t since)
 	 * Records before @since are incomplete if the session did not follow the thread then, or if
 	 * some of them are in an earlier file of the session.
 	 */
-	if (last->from < since && (!t->out.followed || (m->exact && !last->woken)))
+	if (last->from < since && (!followed || (m->exact && !last->woken)))
 		return false;
 	/* A wakeup after a loss counts as a record, although the span stays ANALYSIS_LOST. */
 	return last->reason != ANALYSIS_LOST || last->pending || last->woken;
@@ -651,14 +656,14 @@ int scheduling_read(struct analysis *a, const struct mark *m)
 	 * file of the session, in which no record of the thread is missing: the thread was followed
 	 * before.
 	 */
-	if (!t->out.followed && counts && !m->exact) {
+	if (!thread_at(t, m->read)->followed && counts && !m->exact) {
 		err = follow(a, t, from);
 		if (err < 0)
 			return err;
 		forgotten = err;
 		err = 0;
 	} else {
-		identity_follow(t, m->exact ? 0 : from);
+		identity_follow(t, m->read, m->exact ? 0 : from);
 	}
 	if (!counts)
 		return 0;

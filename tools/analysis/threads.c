@@ -16,12 +16,17 @@ enum analysis_other waker_kind(uint32_t waker)
 	       is_real(waker) ? ANALYSIS_OTHER_THREAD : ANALYSIS_OTHER_HIDDEN;
 }
 
-uint64_t threads_known_from(const struct analysis *a, const struct thread *t)
+uint64_t threads_known_from(const struct analysis *a, const struct thread *t, uint64_t ns)
 {
-	const uint64_t ns = t->out.followed ? t->followed_at : STILL_OPEN;
+	const struct analysis_thread *out = thread_at(t, ns);
+	const uint64_t known = out->followed ? out->followed_at : STILL_OPEN;
 
-	/* A selection lacks records of the threads that the recorder has listed. */
-	return t->existed && t->existed < ns && !a->totals.selection ? t->existed : ns;
+	/*
+	 * A selection lacks records of the threads that the recorder has listed. A thread that got
+	 * the id later was not listed then.
+	 */
+	return t->existed && t->existed < known && out == &t->out && !a->totals.selection ?
+	       t->existed : known;
 }
 
 static void count_known(struct thread_counts *c, const struct span *s, uint64_t ns)
@@ -54,7 +59,7 @@ static void count_span(const struct analysis *a, struct thread *t, const struct 
 {
 	struct thread_counts *c = &t->counts;
 	const uint64_t from = s->from > c->from ? s->from : c->from;
-	uint64_t known = threads_known_from(a, t);
+	uint64_t known = threads_known_from(a, t, to);
 	const char *path;
 
 	if (from >= to)
@@ -78,7 +83,8 @@ static int hand_out_wakeup(struct analysis *a, struct thread *t, const struct wo
 		.ns = w->ns, .waker_kind = waker_kind(w->waker),
 		.waker = waker ? thread_at(waker, w->ns) : NULL,
 		.woken = thread_at(t, w->ns), .cpu = w->cpu, .slept = w->slept,
-		.awake = w->awake, .ran = ran, .exact = w->ns >= threads_known_from(a, t),
+		.awake = w->awake, .ran = ran,
+		.exact = w->ns >= threads_known_from(a, t, w->ns),
 		.latency_ns = ran && *ran > w->ns ? *ran - w->ns : 0,
 		.waker_id = waker ? id_of(a, work_of_waker(waker, w->ns)) : NULL,
 		.woken_id = id_of(a, work_at(t, w->ns)),
@@ -110,7 +116,7 @@ static int hand_out_wait(struct analysis *a, struct thread *t, const struct span
 		.thread = thread_at(t, s->from), .from = s->from,
 		.to = to > s->from ? to : s->from, .cpu = cpu,
 		.reason = s->reason, .cut = s->inferred && !s->reason,
-		.exact = s->from >= threads_known_from(a, t),
+		.exact = s->from >= threads_known_from(a, t, to),
 		.parts = a->parts.of, .nr_parts = a->parts.nr,
 	});
 }
@@ -137,7 +143,7 @@ static int hand_out_turn(struct analysis *a, struct thread *t, const struct span
 		.to = to > s->from ? to : s->from, .reason = ended ? ANALYSIS_NO_REASON : s->reason,
 		.woken = woken, .waker_kind = woken ? s->waker_kind : ANALYSIS_OTHER_NONE,
 		.waker = waker ? thread_at(waker, to) : NULL,
-		.exact = t->turn.from >= threads_known_from(a, t),
+		.exact = t->turn.from >= threads_known_from(a, t, to),
 		.running_ns = t->turn.running_ns,
 		.id = t->turn.worked ? &t->turn.id : NULL,
 	});
@@ -149,9 +155,10 @@ static int hand_out_turn(struct analysis *a, struct thread *t, const struct span
  */
 static void count_turn(struct thread *t, const struct span *s, uint64_t to)
 {
-	const uint64_t from = s->from > t->followed_at ? s->from : t->followed_at;
+	const struct analysis_thread *out = thread_at(t, to);
+	const uint64_t from = s->from > out->followed_at ? s->from : out->followed_at;
 
-	if (s->state == ANALYSIS_RUNNING && t->out.followed && from < to)
+	if (s->state == ANALYSIS_RUNNING && out->followed && from < to)
 		t->turn.running_ns += to - from;
 }
 
@@ -280,7 +287,7 @@ static struct analysis_interval last_state(struct analysis *a, struct thread *t,
 	const struct span *last = last_span(t);
 	struct analysis_interval row = { .state = ANALYSIS_UNKNOWN, .duration = "", .in = "" };
 
-	if (last && (t->out.followed || last->state == ANALYSIS_RUNNING))
+	if (last && (thread_at(t, ns)->followed || last->state == ANALYSIS_RUNNING))
 		span_row(a, t, last, last->from, ns, &row);
 	return row;
 }

@@ -267,7 +267,8 @@ static void fill_sched(struct report *r)
 	for (size_t i = 0; i < w->nr_waiters; i++) {
 		const struct waiter *t = &w->waiters[i];
 
-		if (!t->thread->followed)
+		/* A thread that had the id before may have been followed. */
+		if (!t->thread->followed && !t->waits.nr)
 			continue;
 		sheet_row(s);
 		sheet_text(s, t->thread->name);
