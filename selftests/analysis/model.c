@@ -277,14 +277,19 @@ static void work_on_id(struct machine *k, int t, uint64_t id)
 	}
 }
 
+/* The durations around it have other names. */
+static const char *const names[DEPTH_MAX] = { "work", "part", "detail", "step" };
+
 static bool begin_duration(struct machine *k, int t)
 {
 	struct model *m = k->m;
 	struct trace trace = { 0 };
 	unsigned int d = m->nr_durations;
+	const char *name;
 
 	if (k->threads[t].depth == DEPTH_MAX)
 		return false;
+	name = names[k->threads[t].depth];
 	more(m->durations, m->nr_durations, m->room_durations);
 	m->durations[m->nr_durations++] = (struct model_duration){
 		.thread = t, .begin = k->now, .end = m->ns, .complete = rnd_chance(70),
@@ -293,9 +298,9 @@ static bool begin_duration(struct machine *k, int t)
 	k->threads[t].stack[k->threads[t].depth++] = d;
 	/* A complete duration's record is numbered now and written at its end. */
 	if (m->durations[d].complete)
-		put_duration(&trace, T0 + k->now, T0 + m->ns, TID(t), "work");
+		put_duration(&trace, T0 + k->now, T0 + m->ns, TID(t), name);
 	else
-		put_event(&trace, ASYNCTRACE_FXT_DURATION_BEGIN, T0 + k->now, TID(t), "work", 0);
+		put_event(&trace, ASYNCTRACE_FXT_DURATION_BEGIN, T0 + k->now, TID(t), name, 0);
 	keep(k, &trace, ring_of(k, t), t, k->seq++)->rec.out = d + 1;
 	return true;
 }
@@ -311,7 +316,8 @@ static bool end_duration(struct machine *k, int t)
 	d = k->threads[t].stack[--k->threads[t].depth];
 	m->durations[d].end = k->now;
 	if (!m->durations[d].complete) {
-		put_event(&trace, ASYNCTRACE_FXT_DURATION_END, T0 + k->now, TID(t), "work", 0);
+		put_event(&trace, ASYNCTRACE_FXT_DURATION_END, T0 + k->now, TID(t),
+			  names[k->threads[t].depth], 0);
 		keep(k, &trace, ring_of(k, t), t, k->seq++);
 		return true;
 	}
@@ -361,8 +367,7 @@ static bool end_operation(struct machine *k, int t, uint64_t id, const char *nam
 
 static bool mark(struct machine *k, int t)
 {
-	static const char *const names[] = { "req", "phase" };
-	const char *name = names[rnd_chance(30)];
+	const char *name = rnd_chance(30) ? "phase" : "req";
 	unsigned int i = rnd_below(IDS), type;
 	struct trace trace = { 0 };
 	uint64_t id = i + 1;

@@ -119,9 +119,10 @@ void model_run(struct model *m, bool dense, bool cells);
 /* Removes the records of the kernel's ring of @cpu from @from until before @to, as a loss does. */
 void model_lose(struct model *m, unsigned int cpu, unsigned int from, unsigned int to);
 /*
- * Loses the complete durations that ended from @from to @to, except those in which an operation
- * ended before @from: the engine reports an operation at its end, before it can know of later
- * losses.
+ * Loses records of durations that were written from @from until before @to: some ends, some begins
+ * of durations that directly enclose no event of an operation, and complete durations except those
+ * in which an operation ended before @from. The engine reports an operation at its end, before it
+ * can know of later losses.
  */
 void model_lose_durations(struct model *m, unsigned int from, unsigned int to);
 /* Adds the switches that the composer infers after losses. */

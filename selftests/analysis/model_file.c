@@ -48,6 +48,29 @@ static bool op_ended_within(const struct model *m, const struct model_record *r,
 	return false;
 }
 
+/* Returns true if the duration that begins with @r directly encloses an event of an operation. */
+static bool has_work(const struct model *m, const struct model_record *r)
+{
+	for (size_t i = 0; i < m->nr_works; i++)
+		if (m->works[i].duration + 1 == r->rec.out)
+			return true;
+	return false;
+}
+
+static bool can_be_lost(const struct model *m, const struct model_record *r, unsigned int from)
+{
+	switch (r->rec.number) {
+	case ASYNCTRACE_FXT_DURATION:
+		return !op_ended_within(m, r, from);
+	case ASYNCTRACE_FXT_DURATION_BEGIN:
+		return !has_work(m, r) && rnd_chance(50);
+	case ASYNCTRACE_FXT_DURATION_END:
+		return rnd_chance(50);
+	default:
+		return false;
+	}
+}
+
 void model_lose_durations(struct model *m, unsigned int from, unsigned int to)
 {
 	size_t nr = 0;
@@ -55,11 +78,11 @@ void model_lose_durations(struct model *m, unsigned int from, unsigned int to)
 	for (size_t i = 0; i < m->nr_recs; i++) {
 		const struct model_record *r = &m->recs[i];
 
-		if (r->thread != NOBODY && r->rec.number == ASYNCTRACE_FXT_DURATION &&
-		    r->written >= from && r->written < to && !op_ended_within(m, r, from))
-			m->durations[r->rec.out - 1].lost = from;
-		else
+		if (r->thread == NOBODY || r->written < from || r->written >= to ||
+		    !can_be_lost(m, r, from))
 			m->recs[nr++] = *r;
+		else if (r->rec.number == ASYNCTRACE_FXT_DURATION)
+			m->durations[r->rec.out - 1].lost = from;
 	}
 	m->nr_recs = nr;
 }

@@ -157,6 +157,26 @@ static void resumed_operation_is_worked_on(void **state)
 			"10-20 queued t1, 20-40 running t1, 40-60 queued t2", NULL);
 }
 
+/* After the region, thread 1 does not work on the operation of the scope again. */
+static void loss_may_hide_the_end_of_a_scope(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	begins(&t, 5, 2, 1, 0);
+	enters(&t, 10, 1, "scope", 1);
+	put_provider_loss(&t, 20, 30, "server");
+	region(&t, 40, 1, "region", 0);
+	region_ends(&t, 50, 1, "region");
+	ENDS(&t, 60, 2, 1);
+	put_switch(&t, 100, 0, 1, 0, SLEEPS);
+	put_switch(&t, 100, 1, 2, 0, SLEEPS);
+	expect_rows(&t, "req 1 5-60: 5-10 unknown/records were lost, "
+			"10-40 unknown/records were lost t1, 40-60 queued t2 | "
+			"5-10 unknown/records were lost, 10-40 unknown/records were lost t1, "
+			"40-60 queued t2", NULL);
+}
+
 /*
  * A program may give the argument "operation" to a duration of its own. The duration's end lacks
  * the argument "resumed", and must restore the operation from before the duration.
@@ -504,6 +524,7 @@ int main(void)
 		cmocka_unit_test(G31_interrupt_of_idle_cpu_has_a_row),
 		cmocka_unit_test(region_shows_the_scope_around_it),
 		cmocka_unit_test(resumed_operation_is_worked_on),
+		cmocka_unit_test(loss_may_hide_the_end_of_a_scope),
 		cmocka_unit_test(end_restores_what_was_before),
 		cmocka_unit_test(jump_leaves_no_scope_open),
 		cmocka_unit_test(entries_beyond_one_ids_limit_are_counted),

@@ -365,6 +365,102 @@ static void many_losses_do_not_use_up_the_history(void **state)
 	trace_free(&t);
 }
 
+/* --- durations that a loss makes doubtful ------------------------------------------------ */
+
+enum { DB = ASYNCTRACE_FXT_DURATION_BEGIN, DE = ASYNCTRACE_FXT_DURATION_END,
+       AB = ASYNCTRACE_FXT_ASYNC_BEGIN, AI = ASYNCTRACE_FXT_ASYNC_INSTANT,
+       AE = ASYNCTRACE_FXT_ASYNC_END };
+
+/* Events of threads 1 and 2, which run all the time. Events were lost from 50 to 60. */
+static const struct {
+	struct {
+		uint64_t ns;
+		uint32_t tid;
+		unsigned int type;
+		const char *name;
+	} events[10];
+	const char *row;
+} doubts[] = {
+	/* The end of "reload" is lost. */
+	{ { { 10, 1, DB, "reload" }, { 100, 1, AB, "req" }, { 150, 2, DB, "handle" },
+	    { 151, 2, AI, "req" }, { 160, 2, AE, "req" }, { 161, 2, DE, "handle" } },
+	  "100-150 unknown/records were lost t1, 150-160 running t2 | "
+	  "100-150 unknown/records were lost t1, 150-160 running t2" },
+	/* "reload" begins during the loss. */
+	{ { { 55, 1, DB, "reload" }, { 100, 1, AB, "req" }, { 150, 2, DB, "handle" },
+	    { 151, 2, AI, "req" }, { 160, 2, AE, "req" }, { 161, 2, DE, "handle" } },
+	  "100-150 unknown/records were lost t1, 150-160 running t2 | "
+	  "100-150 unknown/records were lost t1, 150-160 running t2" },
+	/* "serve" begins after the loss, so it is certain. */
+	{ { { 65, 1, DB, "serve" }, { 100, 1, AB, "req" }, { 150, 2, DB, "handle" },
+	    { 151, 2, AI, "req" }, { 160, 2, AE, "req" }, { 161, 2, DE, "handle" } },
+	  "100-160 running t1 | 100-150 running t1, 150-160 running t2" },
+	/* The begin of "parse" is lost. Its end does not end "serve". */
+	{ { { 10, 2, DB, "serve" }, { 70, 2, DE, "parse" }, { 75, 1, DB, "accept" },
+	    { 100, 1, AB, "req" }, { 105, 1, DE, "accept" }, { 110, 2, AI, "req" },
+	    { 160, 2, AE, "req" }, { 180, 2, DE, "serve" } },
+	  "100-105 running t1, 105-160 unknown/records were lost t2 | "
+	  "100-160 unknown/records were lost t2" },
+	/* The end of "parse" is lost. The end of "serve" ends both. */
+	{ { { 10, 2, DB, "serve" }, { 20, 2, DB, "parse" }, { 70, 2, DE, "serve" },
+	    { 75, 1, DB, "accept" }, { 100, 1, AB, "req" }, { 105, 1, DE, "accept" },
+	    { 110, 2, AI, "req" }, { 160, 2, AE, "req" } },
+	  "100-105 running t1, 105-160 queued t2 | 100-105 running t1, 105-160 queued t2" },
+};
+
+/* Analyses @t, and reads it again if records come too late. Returns the only row. */
+static char *row_of(struct trace *t, size_t window, bool late)
+{
+	const struct analysis_options opts = { .window = window };
+	struct rows rows = { 0 };
+	const struct analysis_sink sink = { .operation = rows_add, .arg = &rows };
+	struct analysis *a = analyse_into(t, &opts, &sink), *again = analysis_again(a);
+	char *row;
+
+	assert_int_equal(!!again, late);
+	if (again) {
+		rows_free(&rows);
+		feed(again, t);
+		assert_int_equal(analysis_finish(again), 0);
+	}
+	analysis_free(again ? again : a);
+	assert_int_equal(rows.nr, 1);
+	row = rows.of[0];
+	rows.nr = 0;
+	rows_free(&rows);
+	trace_free(t);
+	return row;
+}
+
+/* The second time, the mark of the loss comes too late to be sorted. */
+static void open_durations_are_doubtful_after_loss(void **state)
+{
+	for (size_t i = 0; i < 2 * sizeof(doubts) / sizeof(doubts[0]); i++) {
+		const bool late = i % 2;
+		struct trace t = { 0 };
+		char want[256], *row;
+
+		put_clock(&t, 0);
+		put_switch(&t, 1, 0, 0, 1, 0);
+		put_switch(&t, 1, 1, 0, 2, 0);
+		if (!late)
+			put_provider_loss(&t, 50, 60, "server");
+		for (size_t k = 0; k < 10 && doubts[i / 2].events[k].ns; k++)
+			put_event(&t, doubts[i / 2].events[k].type, doubts[i / 2].events[k].ns,
+				  doubts[i / 2].events[k].tid, doubts[i / 2].events[k].name, 1);
+		for (uint64_t ns = 200; ns < 240; ns++)
+			put_wakeup(&t, ns, 0, 3, 0);
+		put_switch(&t, 250, 0, 1, 0, SLEEPS);
+		put_switch(&t, 250, 1, 2, 0, SLEEPS);
+		if (late)
+			put_provider_loss(&t, 50, 60, "server");
+		snprintf(want, sizeof(want), "req 1 100-160: %s", doubts[i / 2].row);
+		row = row_of(&t, late ? 16 : 0, late);
+		assert_string_equal(row, want);
+		free(row);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +483,7 @@ int main(void)
 		cmocka_unit_test(losses_in_a_row_last_until_the_end_of_all),
 		cmocka_unit_test(operation_is_unknown_since_the_first_loss),
 		cmocka_unit_test(many_losses_do_not_use_up_the_history),
+		cmocka_unit_test(open_durations_are_doubtful_after_loss),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -392,7 +392,7 @@ static void kernel_loss_round(void)
 	end_file(&t);
 }
 
-/* Runs a machine whose provider has losses. A loss may have taken complete durations or nothing. */
+/* Runs a machine whose provider has losses. A loss may have taken records of durations. */
 static void provider_loss_round(void)
 {
 	const bool dense = rnd_chance(50);

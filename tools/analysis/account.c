@@ -30,6 +30,8 @@ static int by_thread(const void *a, const void *b)
 
 	if (x->thread != y->thread)
 		return x->thread->out.tid < y->thread->out.tid ? -1 : 1;
+	if (x->doubtful != y->doubtful)
+		return x->doubtful ? 1 : -1;
 	if (x->from != y->from)
 		return x->from < y->from ? -1 : 1;
 	return 0;
@@ -63,7 +65,7 @@ int intervals_add(struct intervals *l, const struct analysis_interval *i)
 
 const struct analysis_id *id_of(const struct analysis *a, const struct work *w)
 {
-	return w && (w->shown || !losses_within(a, w->from, work_end(w))) ? &w->op->out : NULL;
+	return w && (w->shown || !work_is_doubtful(a, w)) ? &w->op->out : NULL;
 }
 
 /* --- pieces ---------------------------------------------------------------------- */
@@ -126,10 +128,12 @@ static void forget_state(struct analysis_interval *row, enum analysis_reason rea
 	row->other_id = NULL;
 }
 
-/* Cuts the time @from..@to, in which @t works on the operation, into pieces of one state. */
-static int cut(struct analysis *a, struct thread *t, uint64_t from, uint64_t to)
+/*
+ * Cuts the time @from..@to, in which @t works on the operation, into pieces of one state.
+ * @doubtful: the thread may not have worked on this operation
+ */
+static int cut(struct analysis *a, struct thread *t, uint64_t from, uint64_t to, bool doubtful)
 {
-	const bool lossy = losses_within(a, from, to);
 	int err = 0;
 
 	while (from < to && !err) {
@@ -139,12 +143,11 @@ static int cut(struct analysis *a, struct thread *t, uint64_t from, uint64_t to)
 
 		p.to = end < to ? end : to;
 		span_row(a, t, s, p.from, p.to, &p.row);
-		/*
-		 * The event that shows the work may have been in another duration, whose record
-		 * is lost. Then the thread did not work on this operation.
-		 */
-		if (lossy)
+		if (doubtful) {
 			forget_state(&p.row, ANALYSIS_LOST);
+			p.row.duration = "";
+			p.row.inferred = false;
+		}
 		err = add_piece(&a->scratch, &p);
 		from = p.to;
 	}
@@ -164,7 +167,7 @@ static int count_thread(struct analysis *a, struct thread *t, uint64_t ns)
 	return 0;
 }
 
-/* Unites the works of each thread and cuts them into pieces. */
+/* Unites the works of each thread that are equally certain, and cuts them into pieces. */
 static int collect(struct analysis *a, const struct operation *op)
 {
 	struct scratch *s = &a->scratch;
@@ -187,23 +190,27 @@ static int collect(struct analysis *a, const struct operation *op)
 	for (size_t i = 0; i < nr; i++) {
 		struct work *w = op->works.of[i];
 
-		if (w->entered ? w->from < w->to : !operation_is_entered(op))
-			s->works[s->nr_works++] = w;
+		if (w->entered ? w->from >= w->to : operation_is_entered(op))
+			continue;
+		w->doubtful = work_is_doubtful(a, w);
+		s->works[s->nr_works++] = w;
 	}
 	nr = s->nr_works;
 	if (nr)
 		qsort(s->works, nr, sizeof(struct work *), by_thread);
 	for (size_t i = 0; i < nr && !err;) {
 		struct thread *t = s->works[i]->thread;
+		const bool doubtful = s->works[i]->doubtful;
 		uint64_t from = s->works[i]->from, to = s->works[i]->to;
 
-		for (i++; i < nr && s->works[i]->thread == t && s->works[i]->from <= to; i++)
+		for (i++; i < nr && s->works[i]->thread == t &&
+		     s->works[i]->doubtful == doubtful && s->works[i]->from <= to; i++)
 			if (s->works[i]->to > to)
 				to = s->works[i]->to;
 		err = count_thread(a, t, from);
 		if (!err)
 			err = cut(a, t, from > op->begin ? from : op->begin,
-				  to < op->end ? to : op->end);
+				  to < op->end ? to : op->end, doubtful);
 	}
 	return err;
 }
@@ -356,7 +363,7 @@ static void block_by_exit(const struct analysis *a, const struct operation *op, 
 	const struct work *w = op->exited;
 
 	if (op->ended || !w || !last || last->state != ANALYSIS_QUEUED || last->from < w->to ||
-	    w->to < op->worked || losses_within(a, w->from, w->to) ||
+	    w->to < op->worked || work_is_doubtful(a, w) ||
 	    (!w->entered && operation_is_entered(op)))
 		return;
 	last->state = ANALYSIS_BLOCKED;

@@ -48,6 +48,16 @@ uint64_t work_end(const struct work *w)
 	return w->to < w->op->end ? w->to : w->op->end;
 }
 
+bool durations_doubtful(const struct analysis *a, const struct duration *d)
+{
+	return !d->complete && d->begin < a->losses.after;
+}
+
+bool work_is_doubtful(const struct analysis *a, const struct work *w)
+{
+	return w->unsure || losses_within(a, w->since, work_end(w));
+}
+
 size_t works_after(const struct works *w, uint64_t ns)
 {
 	size_t low = w->first, high = w->nr;
@@ -138,7 +148,7 @@ static int enter(struct analysis *a, struct thread *t, const struct item *it, ui
 		;
 	memmove(t->stack + at + 1, t->stack + at, (t->depth++ - at) * sizeof(*t->stack));
 	t->stack[at] = (struct duration){
-		.begin = it->ns, .end = end, .name = it->name,
+		.begin = it->ns, .end = end, .complete = end != STILL_OPEN, .name = it->name,
 		.number = ++t->durations, .record = it->record,
 	};
 	return it->entered ? entered_begin(a, t, &t->stack[at], it) : 0;
@@ -174,28 +184,64 @@ static void end_works(struct analysis *a, struct thread *t, const struct duratio
 	}
 }
 
-/* Ends the innermost duration without a known end, and the durations inside of it. */
+/*
+ * Returns 1 + the index of the duration that @it ends, or 0. This is the innermost one without a
+ * known end. But if a loss may hide the begins and ends before @it, only a duration of the same
+ * name may have ended. An end without a name fits any begin: the library ends a scope in this way
+ * if a jump left it.
+ */
+static size_t ended_by(const struct analysis *a, const struct thread *t, const struct item *it)
+{
+	for (size_t i = t->depth; i; i--) {
+		const struct duration *d = &t->stack[i - 1];
+
+		if (d->end == STILL_OPEN && (d->name == it->name || !*text_of(a, it->name) ||
+					     !durations_doubtful(a, d)))
+			return i;
+	}
+	return 0;
+}
+
+/* Removes the innermost duration of @t, whose end is lost if it is not known. */
+static int pop_at_end(struct analysis *a, struct thread *t, uint64_t ns)
+{
+	struct duration *d = &t->stack[t->depth - 1];
+	int err = 0;
+
+	if (d->end == STILL_OPEN) {
+		tell_pair(a, d->record, d->record, ns);
+		end_works(a, t, d, ns, false, NO_NAME);
+		err = entered_end_lost(a, t, d, ns);
+		if (!err)
+			err = orphan_duration(a, t, d);
+	}
+	durations_pop(t);
+	return err;
+}
+
+/* Ends the duration that @it is the end of, and the durations inside of it. */
 static int end(struct analysis *a, struct thread *t, const struct item *it)
 {
-	size_t i = t->depth;
 	struct duration *d;
-	int err;
+	size_t i;
+	int err = 0;
 
 	/* The stack was full when this duration began, so the duration is not on it. */
 	if (t->beyond) {
 		t->beyond--;
 		return it->entered ? entered_end(a, t, NULL, it) : 0;
 	}
-	while (i && t->stack[i - 1].end != STILL_OPEN)
-		i--;
+	i = ended_by(a, t, it);
 	if (!i) {
 		err = it->entered ? entered_end(a, t, NULL, it) : 0;
 		return err ? err : orphan_event(a, ANALYSIS_DURATION_END_ALONE, it);
 	}
 	if (a->sink.crossed && outlasts(t, i, it->ns))
 		a->sink.crossed(a->sink.arg, t->out.tid);
-	while (t->depth > i)
-		durations_pop(t);
+	while (t->depth > i && !err)
+		err = pop_at_end(a, t, it->ns);
+	if (err)
+		return err;
 	d = &t->stack[i - 1];
 	tell_pair(a, d->record, it->record, it->ns);
 	end_works(a, t, d, it->ns, false, NO_NAME);
@@ -205,10 +251,6 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 	 */
 	d->end = it->ns;
 	err = d->scope || it->entered ? entered_end(a, t, d, it) : 0;
-	/*
-	 * An end without a name fits any begin: the library ends a scope in this way if a jump
-	 * left it.
-	 */
 	if (err || d->name == it->name || !*text_of(a, it->name))
 		return err;
 	return orphan_event(a, ANALYSIS_DURATION_MISMATCH, it);
@@ -337,9 +379,10 @@ static int work_on(struct analysis *a, struct thread *t, struct duration *d, str
 		return -ENOMEM;
 	*w = (struct work){
 		.op = op, .thread = t, .in = d->number, .to = d->end, .duration = d->name,
-		.refs = 1,
+		.refs = 1, .unsure = durations_doubtful(a, d),
 		.from = d->begin > op->begin ? d->begin : op->begin, .record = it->record,
 	};
+	w->since = d->complete ? w->from : d->begin;
 	work_lasts(a, w, d->end);
 	op->refs++;
 	t->refs++;

@@ -204,10 +204,13 @@ struct work {
 	struct thread *thread;
 	uint64_t from, to;	/* to: STILL_OPEN while the duration is open */
 	uint64_t in;		/* .number of the duration */
+	uint64_t since;		/* a loss of events since then makes the work doubtful */
 	uint64_t record;	/* the event that shows the work */
 	bool told;		/* work_lasts() has told the sink how long .record matters */
 	bool entered;		/* the thread entered the operation: see entered.c */
 	bool shown;		/* a scheduling record has the operation */
+	bool unsure;		/* the duration was doubtful when the work began */
+	bool doubtful;		/* what work_is_doubtful() returned for the current row */
 	uint64_t made;		/* time of the record that showed it; .from may be earlier */
 	uint32_t duration;
 	unsigned int refs;
@@ -232,6 +235,7 @@ struct duration {
 	uint64_t record;
 	uint64_t operation;		/* operation of the thread in the scope */
 	bool scope;			/* .operation is valid */
+	bool complete;			/* one record has begin and end */
 	uint64_t within;	/* time of scopes directly within this one */
 	uint32_t category, place;	/* of a scope */
 	uint32_t name;
@@ -425,6 +429,16 @@ int threads_finish(struct analysis *a);
 int durations_item(struct analysis *a, const struct item *it);
 /* Returns the name of the innermost duration that is open on @t at @ns, or NO_NAME. */
 uint32_t durations_innermost(const struct thread *t, uint64_t ns);
+/*
+ * True if a loss of events may hide the end of @d, or a duration within @d that has not ended. So
+ * the trace does not show whether @d directly encloses the thread's next event.
+ */
+bool durations_doubtful(const struct analysis *a, const struct duration *d);
+/*
+ * True if lost records may include the duration that really enclosed the event that shows @w. Then
+ * the thread may not have worked on the operation.
+ */
+bool work_is_doubtful(const struct analysis *a, const struct work *w);
 /* Returns the work of @waker when it woke a thread at @ns, or NULL. */
 struct work *work_of_waker(struct thread *waker, uint64_t ns);
 /* Removes the innermost duration of @t. */
@@ -607,6 +621,7 @@ struct losses {
 	size_t nr_rows, room_rows, nr_waiting;
 	struct window *of;	/* in order, disjoint */
 	size_t first, nr, room;
+	uint64_t after;		/* all windows so far end before this time */
 };
 
 int losses_record(struct analysis *a, const struct fxt_record *rec);
@@ -691,8 +706,8 @@ int divide_queued(struct analysis *a, const struct operation *op,
  */
 const struct work *busy_work(struct thread *t, uint64_t from, uint64_t to, uint64_t *end);
 /*
- * Returns the names of @w's operation. Returns NULL if @w is NULL, or if lost records may
- * include the duration that really enclosed the operation's event.
+ * Returns the names of @w's operation. Returns NULL if @w is NULL, or if it is doubtful and no
+ * scheduling record shows it.
  */
 const struct analysis_id *id_of(const struct analysis *a, const struct work *w);
 const char *text_of(const struct analysis *a, uint32_t name);

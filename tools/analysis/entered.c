@@ -26,7 +26,7 @@ static int add_work(struct analysis *a, struct thread *t, struct operation *op, 
 		return -ENOMEM;
 	*w = (struct work){
 		.op = op, .thread = t, .to = STILL_OPEN, .duration = name, .refs = 1,
-		.entered = true, .from = ns, .record = record, .made = a->now,
+		.entered = true, .from = ns, .since = ns, .record = record, .made = a->now,
 	};
 	if (op->entered_at == STILL_OPEN && a->sink.entered)
 		a->sink.entered(a->sink.arg, op->begin_record, a->now);
@@ -281,22 +281,22 @@ static int region_ended(struct analysis *a, struct thread *t, const struct durat
 	return hand_out_region(a, t, i, ns, true);
 }
 
+int entered_end_lost(struct analysis *a, struct thread *t, const struct duration *d, uint64_t ns)
+{
+	if (!a->sink.region || !d->scope || d->end != STILL_OPEN)
+		return 0;
+	count_within(t, d - t->stack, ns > d->begin ? ns - d->begin : 0);
+	return hand_out_region(a, t, d - t->stack, ns, false);
+}
+
 /* Hands out the open scopes of @t, which last until @ns. */
 static int regions_open(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	int err = 0;
 
-	if (!a->sink.region)
-		return 0;
 	/* Hand out the innermost scope first, because its time is within the others. */
-	for (size_t i = t->depth; i-- && !err;) {
-		const struct duration *d = &t->stack[i];
-
-		if (!d->scope || d->end != STILL_OPEN)
-			continue;
-		count_within(t, i, ns > d->begin ? ns - d->begin : 0);
-		err = hand_out_region(a, t, i, ns, false);
-	}
+	for (size_t i = t->depth; i-- && !err;)
+		err = entered_end_lost(a, t, &t->stack[i], ns);
 	return err;
 }
 
@@ -317,14 +317,16 @@ int entered_finish(struct analysis *a)
 /*
  * Handles the end of a scope or a region. A region (TRACE_REGION) enters no operation, so its end
  * does not name the operation that the thread works on next. The next operation is that of the
- * scope around the region. If no such scope is open, the thread goes on with its operation.
+ * scope around the region. If no such scope is open, or if its end may be lost, the thread goes on
+ * with its operation.
  */
 int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 		const struct item *it)
 {
 	const struct duration *scope = innermost(t);
 	const uint64_t around = scope ? scope->operation : 0;
-	const uint64_t id = it->entered ? it->id : scope ? around : t->operation;
+	const bool sure = scope && !durations_doubtful(a, scope);
+	const uint64_t id = it->entered ? it->id : sure ? around : t->operation;
 	int err;
 
 	/*

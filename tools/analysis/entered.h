@@ -34,6 +34,8 @@ void entered_operation(struct analysis *a, uint64_t id, uint64_t begin);
 int entered_begin(struct analysis *a, struct thread *t, struct duration *d, const struct item *it);
 int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 		const struct item *it);
+/* The trace has no end of @d of @t, which lasts until @ns: hands it out if it is an open scope. */
+int entered_end_lost(struct analysis *a, struct thread *t, const struct duration *d, uint64_t ns);
 /* Hand out scopes that did not end. */
 int entered_finish(struct analysis *a);
 /* Hands out a row for the instant @rec if @rec names an operation. */

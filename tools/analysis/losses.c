@@ -81,6 +81,8 @@ static int add_window(struct losses *l, uint64_t from, uint64_t to)
 {
 	struct window *last = l->nr > l->first ? &l->of[l->nr - 1] : NULL;
 
+	if (l->after <= to)
+		l->after = to < UINT64_MAX ? to + 1 : to;
 	if (last && from <= last->to) {
 		if (last->to < to)
 			last->to = to;

@@ -203,8 +203,8 @@ static int add_operations(struct analysis *a, uint32_t tid, uint64_t from, uint6
 			err = add_chain(n, w->op, id);
 		if (err)
 			return err;
-		if (w->from < needs->losses_from)
-			needs->losses_from = w->from;
+		if (w->since < needs->losses_from)
+			needs->losses_from = w->since;
 	}
 	return 0;
 }

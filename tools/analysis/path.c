@@ -172,6 +172,17 @@ static void row_before(struct walk *w, const struct thread *t, uint64_t bound, u
 	row->file = 0;
 }
 
+/* Adds the time before w->now in which a thread works on the operation according to @k. */
+static int doubtful_work(struct walk *w, const struct work *k)
+{
+	const uint64_t from = k->from > w->op->begin ? k->from : w->op->begin;
+
+	return add(w, &(struct analysis_interval){
+		.from = from, .to = w->now, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_LOST,
+		.thread = thread_at(k->thread, from), .duration = "", .in = "",
+	});
+}
+
 /* Takes one step back on the thread on top of the stack. */
 static int step(struct walk *w)
 {
@@ -223,6 +234,10 @@ static int walk(struct walk *w)
 			continue;
 		}
 		t = k->thread;
+		if (k->doubtful) {
+			err = doubtful_work(w, k);
+			continue;
+		}
 		w->stack[0].thread = t;
 		w->stack[0].bound = k->from > w->op->begin ? k->from : w->op->begin;
 		w->depth = 1;
