@@ -56,6 +56,16 @@ void put_clock(struct trace *t, uint64_t ns)
 	put_event(t, ASYNCTRACE_FXT_INSTANT, ns, PSEUDO, "clock", 0);
 }
 
+void put_moment(struct trace *t, uint64_t ns, const char *name)
+{
+	struct fxt_record *rec;
+
+	put_event(t, ASYNCTRACE_FXT_INSTANT, ns, PSEUDO, name, 0);
+	rec = &t->of[t->nr - 1];
+	rec->provider = FXT_KERNEL_PROVIDER;
+	rec->category = text_of("asynctrace");
+}
+
 void put_switch(struct trace *t, uint64_t ns, unsigned int cpu, uint32_t out, uint32_t in,
 		uint32_t state)
 {

@@ -39,6 +39,8 @@ void add_number(struct fxt_record *rec, const char *name, unsigned int type, int
 void add_text(struct fxt_record *rec, const char *name, const char *text);
 /* Puts an event of the recorder at @ns. It shows that the trace covers this time. */
 void put_clock(struct trace *t, uint64_t ns);
+/* Puts an instant of the recorder's pseudo thread "clock", such as "session stop". */
+void put_moment(struct trace *t, uint64_t ns, const char *name);
 void put_switch(struct trace *t, uint64_t ns, unsigned int cpu, uint32_t out, uint32_t in,
 		uint32_t state);
 /*

@@ -461,6 +461,60 @@ static void open_durations_are_doubtful_after_loss(void **state)
 	}
 }
 
+/* --- stops of the session ------------------------------------------------------------------ */
+
+static void time_of_a_stop_is_unknown(void **state)
+{
+	struct analysis_totals totals;
+	struct trace t = { 0 };
+	struct rows rows;
+
+	put_moment(&t, 1, "session start");
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 5, 1, 0, 2, 0);
+	put_duration(&t, 10, 100, 1, "work");
+	BEGINS(&t, 10, 1, 1);
+	put_duration(&t, 12, 20, 2, "before");
+	BEGINS(&t, 13, 2, 2);
+	ENDS(&t, 18, 2, 2);
+	put_switch(&t, 20, 0, 1, 0, SLEEPS);
+	put_moment(&t, 30, "session stop");
+	put_moment(&t, 70, "session start");
+	put_switch(&t, 80, 0, 0, 1, 0);
+	put_duration(&t, 85, 99, 1, "after");
+	BEGINS(&t, 86, 1, 3);
+	ENDS(&t, 98, 1, 3);
+	ENDS(&t, 100, 1, 1);
+	put_moment(&t, 120, "session stop");
+	put_moment(&t, 1000, "trace end");
+	rows = analyse(&t, NULL, &totals);
+	assert_int_equal(rows.nr, 3);
+	assert_string_equal(rows.of[0], "req 2 13-18: 13-18 running t2 | 13-18 running t2");
+	assert_string_equal(rows.of[1], "req 3 86-98: 86-98 running t1 | 86-98 running t1");
+	assert_string_equal(rows.of[2], "req 1 10-100: 10-100 unknown/records were lost t1 | "
+			    "10-100 unknown/records were lost t1");
+	assert_int_equal(totals.stopped_ns, 40);
+	assert_int_equal(totals.losses, 0);
+	assert_int_equal(totals.end, 120);
+	rows_free(&rows);
+	trace_free(&t);
+}
+
+static void trace_ends_with_its_last_stop(void **state)
+{
+	struct trace t = { 0 };
+
+	put_moment(&t, 1, "session start");
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_event(&t, DB, 8, 1, "handle", 0);
+	BEGINS(&t, 10, 1, 1);
+	put_switch(&t, 20, 0, 1, 0, SLEEPS);
+	put_moment(&t, 50, "session stop");
+	put_moment(&t, 5000, "trace end");
+	expect_rows(&t, "req 1 10-50 open: 10-20 running t1, 20-50 blocked/sleep t1 in handle |",
+		    NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -484,6 +538,8 @@ int main(void)
 		cmocka_unit_test(operation_is_unknown_since_the_first_loss),
 		cmocka_unit_test(many_losses_do_not_use_up_the_history),
 		cmocka_unit_test(open_durations_are_doubtful_after_loss),
+		cmocka_unit_test(time_of_a_stop_is_unknown),
+		cmocka_unit_test(trace_ends_with_its_last_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -467,6 +467,60 @@ static void new_thread_is_not_runnable_before(void **state)
 	}
 }
 
+static void stop_of_the_session_hides_states(void **state)
+{
+	struct trace t = { 0 };
+
+	put_moment(&t, 100, "session start");
+	put_asleep(&t, 5, "epoll_wait");
+	put_switch(&t, 110, 0, 0, 6, 0);
+	put_switch(&t, 110, 1, 0, 7, 0);
+	put_switch(&t, 120, 1, 7, 0, SLEEPS);
+	put_moment(&t, 130, "session stop");
+	put_moment(&t, 170, "session start");
+	put_switch(&t, 180, 0, 6, 0, SLEEPS);
+	put_wakeup(&t, 190, 0, 6, 0);
+	put_moment(&t, 200, "session stop");
+	put_moment(&t, 999, "trace end");
+	assert_string_equal(threads_of(&t),
+			    "t5 100-200 running 0 blocked 30 unknown 70: unknown @; "
+			    "t6 110-200 running 30 blocked 10 unknown 40: runnable @; "
+			    "t7 110-200 running 10 blocked 10 unknown 70: unknown @; ");
+}
+
+/* The session may have been stopped when this file began, so the sleep of thread 5 may be over. */
+static void file_may_begin_with_a_stopped_session(void **state)
+{
+	struct trace t = { 0 };
+
+	put_moment(&t, 100, "session continued");
+	put_state(&t, 5, SLEEPS, 50, 50, 50);
+	put_moment(&t, 130, "session start");
+	put_moment(&t, 200, "trace end");
+	assert_string_equal(threads_of(&t),
+			    "t5 100-200 running 0 blocked 0 unknown 100: unknown @; ");
+}
+
+/* The session is stopped at 200, and the recorder reads states before that or afterwards. */
+static void state_read_after_a_stop_does_not_count(void **state)
+{
+	for (int after = 0; after < 2; after++) {
+		const uint64_t read = after ? 304 : 184;
+		struct trace t = { 0 };
+
+		put_moment(&t, 100, "session start");
+		put_switch(&t, 110, 0, 0, 6, 0);
+		put_moment(&t, 200, "session stop");
+		put_state(&t, 5, SLEEPS, 100, read, read + 2);
+		put_moment(&t, 400, "trace end");
+		assert_string_equal(threads_of(&t), after ?
+				    "t5 100-200 running 0 blocked 0 unknown 100: unknown @; "
+				    "t6 110-200 running 90 blocked 0 unknown 0: running @; " :
+				    "t5 100-200 running 0 blocked 100 unknown 0: blocked @; "
+				    "t6 110-200 running 90 blocked 0 unknown 0: running @; ");
+	}
+}
+
 /* A wakeup that was lost may have been the thread's. */
 static void G11_loss_hides_what_a_sleeper_did(void **state)
 {
@@ -679,6 +733,9 @@ int main(void)
 		cmocka_unit_test(state_of_earlier_file_overrides_records),
 		cmocka_unit_test(unlisted_thread_counts_from_first_record),
 		cmocka_unit_test(new_thread_is_not_runnable_before),
+		cmocka_unit_test(stop_of_the_session_hides_states),
+		cmocka_unit_test(file_may_begin_with_a_stopped_session),
+		cmocka_unit_test(state_read_after_a_stop_does_not_count),
 		cmocka_unit_test(G11_loss_hides_what_a_sleeper_did),
 		cmocka_unit_test(G11_records_override_a_state),
 		cmocka_unit_test(G11_state_is_known_again_after_a_loss),

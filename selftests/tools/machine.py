@@ -49,8 +49,8 @@ def record(head, body):
     return struct.pack("<Q", head | (len(body) // 8 + 1) << 4) + body
 
 
-def event(kind, ns, tid, name, extra=None, args=()):
-    category, category_data = text("app")
+def event(kind, ns, tid, name, extra=None, args=(), of="app"):
+    category, category_data = text(of)
     ref, name_data = text(name)
     body = struct.pack("<3Q", ns, PID, tid) + category_data + name_data + b"".join(args)
     if extra is not None:

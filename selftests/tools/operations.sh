@@ -152,6 +152,30 @@ check "a whole one" status 0 "$AT" why --json part.fxt 2
 check "has no last state" is "null null" '"\(.last) \(.open_part)"'
 end
 
+# Thread 7 is in its duration all the time, but the session is stopped from 200 ns on, and started
+# again at 900 ns. It is stopped for the last time at 1000 ns, and read long after that.
+begin "time_of_a_stopped_session_is_unknown"
+check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+from machine import ASYNC_BEGIN, ASYNC_END, BEGIN, END, INSTANT, event, head, switch, thread
+
+def moment(ns, name):
+    return event(INSTANT, ns, 0x70000001, name, of="asynctrace")
+
+open("stop.fxt", "wb").write(
+    head() + thread(7) + moment(1, "session start") + switch(2, 0, 0, 7, 0) +
+    event(BEGIN, 10, 7, "scope") + event(ASYNC_BEGIN, 100, 7, "op", 1) +
+    moment(200, "session stop") + moment(900, "session start") +
+    event(ASYNC_END, 950, 7, "op", 1) + event(END, 960, 7, "scope") +
+    moment(1000, "session stop") + moment(10 ** 12, "trace end"))'
+check why status 0 "$AT" why --json stop.fxt
+check "all is unknown" is "850 850" '"\(.latency_ns) \(.unknown_ns)"'
+check "says so" says "the session was stopped and started again: nothing was recorded for 0.000001 s"
+check threads report stop.fxt threads
+check "its time is that of the session" is 998 .observed_ns
+check losses report stop.fxt losses
+check "a stop is no loss" [ ! -s out ]
+end
+
 # Thread 7 works on the operation, but the trace has no scheduling, so its state is unknown.
 begin "unfinished_states_add_up_to_the_age"
 check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '

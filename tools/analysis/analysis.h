@@ -327,7 +327,8 @@ struct analysis_note {
 #define ANALYSIS_SAME_ID_MAX	64
 
 struct analysis_totals {
-	uint64_t begin, end;	/* begin and end of the trace */
+	/* Begin and end of the trace. It ends when its session was stopped for the last time. */
+	uint64_t begin, end;
 	uint64_t records;
 	uint64_t complete, incomplete;	/* operations */
 	uint64_t orphans;	/* ends of operations without a begin */
@@ -341,6 +342,7 @@ struct analysis_totals {
 				   a provider's buffer was full */
 	uint64_t unreal;	/* operations that were left out, because they begin on a thread
 				   whose id Linux cannot give */
+	uint64_t stopped_ns;	/* time from stops of the session until it was started again */
 	uint64_t throttled;	/* number of cgroups that were throttled */
 	uint64_t tracepoints;	/* number of events of the kernel's tracepoints */
 	uint64_t late;		/* records that came too late to be sorted by time */

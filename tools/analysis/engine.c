@@ -428,6 +428,30 @@ static void note_time(struct analysis *a, uint64_t from, uint64_t to)
 		a->totals.end = to;
 }
 
+/*
+ * A session may be read long after it was stopped. Then the recorder's own events of later times
+ * do not belong to the time of the trace.
+ */
+static void note_event(struct analysis *a, const struct fxt_record *rec)
+{
+	const uint64_t stopped = a->losses.stopped;
+	uint64_t to = rec->number == ASYNCTRACE_FXT_DURATION && rec->end_ns > rec->ns ?
+		      rec->end_ns : rec->ns;
+
+	if (stopped && to > stopped &&
+	    (rec->thread.tid > FXT_TID_REAL_MAX || fxt_is_throttling(rec)))
+		to = stopped;
+	note_time(a, rec->ns, to);
+}
+
+static int add_clock(struct analysis *a, const struct fxt_record *rec)
+{
+	const int err = losses_moment(a, rec);
+
+	note_event(a, rec);
+	return err ? err : selection_record(a, rec);
+}
+
 int analysis_record(struct analysis *a, const struct fxt_record *rec)
 {
 	a->totals.records++;
@@ -441,8 +465,9 @@ int analysis_record(struct analysis *a, const struct fxt_record *rec)
 		note_time(a, rec->ns, rec->ns);
 		return add_wakeup(a, rec);
 	case FXT_EVENT:
-		note_time(a, rec->ns, rec->number == ASYNCTRACE_FXT_DURATION &&
-			  rec->end_ns > rec->ns ? rec->end_ns : rec->ns);
+		if (fxt_is_clock(rec))
+			return add_clock(a, rec);
+		note_event(a, rec);
 		if (fxt_is_throttling(rec))
 			return throttling_record(a, rec);
 		if (fxt_is_tracepoint(rec))
@@ -452,7 +477,7 @@ int analysis_record(struct analysis *a, const struct fxt_record *rec)
 		if (rec->number == ASYNCTRACE_FXT_DURATION && fxt_text_is(&rec->name, "lost records"))
 			return losses_record(a, rec);
 		a->totals.unreal += rec->number == ASYNCTRACE_FXT_ASYNC_BEGIN;
-		return fxt_is_clock(rec) ? selection_record(a, rec) : 0;
+		return 0;
 	case FXT_OBJECT:
 		return name_thread(a, rec);
 	case FXT_PROVIDER_INFO:

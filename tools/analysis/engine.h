@@ -377,6 +377,8 @@ int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns);
 int scheduling_follow(struct analysis *a, struct thread *t, uint64_t ns);
 /* Handles a loss of records of @cpu from @from to @to. */
 int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_t to);
+/* Handles that nothing was recorded from @from to @to. */
+int scheduling_stopped(struct analysis *a, uint64_t from, uint64_t to);
 /* Ends pending spans at the end of the trace. */
 int scheduling_finish(struct analysis *a);
 /*
@@ -609,6 +611,7 @@ struct loss {
 	uint64_t dropped, overwritten, malformed;
 	int cpu;		/* of the kernel's ring of scheduling records; else -1 */
 	bool tracepoints;	/* only events of the kernel's tracepoints were lost */
+	bool stopped;		/* nothing was recorded, because the session was stopped */
 };
 
 /* A time in which events may be missing */
@@ -622,9 +625,18 @@ struct losses {
 	struct window *of;	/* in order, disjoint */
 	size_t first, nr, room;
 	uint64_t after;		/* all windows so far end before this time */
+	/* The time at which the session was stopped, if it was not started again; or 0 */
+	uint64_t stopped;
+	/* The file's begin, if the session may have been stopped then; or 0 */
+	uint64_t continued;
 };
 
 int losses_record(struct analysis *a, const struct fxt_record *rec);
+/*
+ * Handles an instant of the recorder's pseudo thread "clock", which may say that the session was
+ * stopped or started. A session that is started again has recorded nothing since it was stopped.
+ */
+int losses_moment(struct analysis *a, const struct fxt_record *rec);
 int losses_item(struct analysis *a, const struct item *it);
 /* Keeps @loss until the item @it is handed on, and makes @it refer to @loss. */
 int losses_add(struct analysis *a, const struct loss *loss, struct item *it);

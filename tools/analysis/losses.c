@@ -3,6 +3,9 @@
  * Losses of records. The recorder writes each loss as a duration "lost records" on a pseudo
  * thread. "cpu-N losses" is the thread for scheduling records of CPU N. Losses of tracepoints have
  * the argument "tracepoints". They hide nothing that the account of an operation depends on.
+ *
+ * If a session is stopped and started again, the time between is like a loss of all records, but it
+ * has no row.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -76,6 +79,27 @@ int losses_record(struct analysis *a, const struct fxt_record *rec)
 	return err ? err : order_add(a, &it);
 }
 
+int losses_moment(struct analysis *a, const struct fxt_record *rec)
+{
+	struct losses *l = &a->losses;
+	struct item it = { .ns = l->stopped ? l->stopped : l->continued, .kind = ITEM_LOSS };
+	struct loss loss = { .from = it.ns, .to = rec->ns, .cpu = -1, .stopped = true };
+	int err;
+
+	if (fxt_text_is(&rec->name, "session continued"))
+		l->continued = rec->ns;
+	if (fxt_text_is(&rec->name, "session stop") && !l->stopped)
+		l->stopped = rec->ns;
+	if (!fxt_text_is(&rec->name, "session start"))
+		return 0;
+	l->stopped = l->continued = 0;
+	if (!loss.from || loss.from >= loss.to)
+		return 0;
+	sum_add(&a->totals.stopped_ns, loss.to - loss.from);
+	err = losses_add(a, &loss, &it);
+	return err ? err : order_add(a, &it);
+}
+
 /* Adds a window. Windows come in order of their begins; overlapping ones are merged. */
 static int add_window(struct losses *l, uint64_t from, uint64_t to)
 {
@@ -102,14 +126,16 @@ int losses_item(struct analysis *a, const struct item *it)
 
 	if (!--l->nr_waiting)
 		l->nr_rows = 0;
-	if (loss.cpu >= 0) {
+	if (loss.cpu >= 0)
 		err = scheduling_lost(a, loss.cpu, loss.from, loss.to);
-	} else if (!loss.tracepoints) {
+	else if (loss.stopped)
+		err = scheduling_stopped(a, loss.from, loss.to);
+	if (!err && loss.cpu < 0 && !loss.tracepoints) {
 		err = add_window(l, loss.from, loss.to);
 		/* Durations of the time of the loss suggest no works any more. */
 		a->busy_version++;
 	}
-	if (err || !a->sink.loss)
+	if (err || loss.stopped || !a->sink.loss)
 		return err;
 	return a->sink.loss(a->sink.arg, &(struct analysis_loss){
 		.from = loss.from, .to = loss.to, .provider = text_of(a, loss.provider),

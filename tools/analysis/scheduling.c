@@ -318,19 +318,47 @@ int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 	return 0;
 }
 
+/* Handles a loss of records of @c from @from to @to. The thread on @c is not known any more. */
+static int cpu_lost(struct analysis *a, struct cpu *c, uint64_t from, uint64_t to)
+{
+	if (c->lost_until < to)
+		c->lost_until = to;
+	return !c->nr || c->of[c->nr - 1].tid != NO_THREAD ?
+	       push_occupant(a, c, from, NO_THREAD) : 0;
+}
+
+int scheduling_stopped(struct analysis *a, uint64_t from, uint64_t to)
+{
+	int err = 0;
+
+	if (a->lost_until < to)
+		a->lost_until = to;
+	for (size_t i = 0; i < a->nr_cpus && !err; i++)
+		err = cpu_lost(a, &a->cpus[i], from, to);
+	if (err)
+		return err;
+	fxt_each(&a->threads, e) {
+		struct thread *t = (struct thread *)(uintptr_t)e->a;
+
+		/* settle() handles a thread without records. */
+		if (last_span(t))
+			err = lose(a, t, from, a->lost_until);
+		if (err)
+			break;
+	}
+	return err;
+}
+
 int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_t to)
 {
 	struct cpu *c = cpu_of(a, cpu);
-	int err = 0;
+	int err;
 
 	if (!c)
 		return -ENOMEM;
-	if (c->lost_until < to)
-		c->lost_until = to;
 	if (a->lost_until < to)
 		a->lost_until = to;
-	if (!c->nr || c->of[c->nr - 1].tid != NO_THREAD)
-		err = push_occupant(a, c, from, NO_THREAD);
+	err = cpu_lost(a, c, from, to);
 	if (err)
 		return err;
 	fxt_each(&a->threads, e) {
@@ -669,6 +697,7 @@ int scheduling_read(struct analysis *a, const struct mark *m)
 	struct thread *t = thread_of(a, m->tid);
 	const struct span *last = t ? last_span(t) : NULL;
 	const uint64_t lost_until = last ? t->lost_until : a->lost_until;
+	const bool stopped = a->losses.stopped && m->read > a->losses.stopped;
 	uint64_t from = m->since > a->totals.begin ? m->since : a->totals.begin;
 	struct span asleep = m->span;
 	bool counts, forgotten = false;
@@ -678,7 +707,8 @@ int scheduling_read(struct analysis *a, const struct mark *m)
 		return -ENOMEM;
 	if (a->totals.selection || from >= a->totals.end)
 		return 0;
-	counts = !is_recorded(t, m, from) && lost_until <= m->read;
+	/* No record shows whether the state is older than the stop of the session. */
+	counts = !stopped && !is_recorded(t, m, from) && lost_until <= m->read;
 	/*
 	 * Do not invalidate the history before an exact state. It is from the records of an earlier
 	 * file of the session, in which no record of the thread is missing: the thread was followed

@@ -459,6 +459,9 @@ void source_limits(const struct source *s)
 	if (t->malformed)
 		tool_error("records of programs were malformed and left out: %s; the time around them is unknown",
 			   tool_count(t->malformed));
+	if (t->stopped_ns)
+		tool_error("the session was stopped and started again: nothing was recorded for %.6f s, and the time around is unknown",
+			   t->stopped_ns / 1e9);
 	if (t->deep)
 		tool_error("durations are left out, because more than %d others of their thread were open around them: %s",
 			   ANALYSIS_DEPTH_MAX, tool_count(t->deep));
