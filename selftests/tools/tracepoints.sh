@@ -76,19 +76,24 @@ wait $stranger 2>/dev/null
 check validate valid t.fxt
 end
 
-begin "late provider is recorded from its start on"
-"$AT" record --json -o t.fxt -p late -s off -e syscalls:sys_enter_clock_nanosleep >summary 2>err &
-recorder=$!
-check "it records" soon eval '"$AT" session list | grep -q started'
-ASYNCTRACE_NAME=late check "provider" status 0 "$PROVIDER" 4 100 10000
-kill -INT $recorder
-wait $recorder
-cp t.fxt "$keep/event.fxt"
-cp summary out
-check "its events are there" is true '[.providers[] | select(.name == "late") | .events] | add > 0'
-check "its system calls are there" [ "$("$AT" dump --events t.fxt | grep -c sys_enter_clock_nanosleep)" -ge 100 ]
-check validate valid t.fxt
-end
+for mode in circular oneshot streaming; do
+	begin "late provider is recorded, $mode mode"
+	"$AT" record --json -o t.fxt -p late -s off -m $mode -e syscalls:sys_enter_clock_nanosleep \
+		>summary 2>err &
+	recorder=$!
+	check "it records" soon eval '"$AT" session list | grep -q started'
+	ASYNCTRACE_NAME=late check "provider" status 0 "$PROVIDER" 4 100 10000
+	kill -INT $recorder
+	wait $recorder
+	cp t.fxt "$keep/event.fxt"
+	cp summary out
+	check "its events are there" is true \
+		'[.providers[] | select(.name == "late") | .events] | add > 0'
+	"$AT" dump --events t.fxt >text
+	check "its system calls are there" [ "$(grep -c sys_enter_clock_nanosleep text)" -ge 100 ]
+	check validate valid t.fxt
+	end
+done
 
 begin "switches of ftrace and the module agree"
 check record status 0 "$AT" record --json -o t.fxt -b 16M -s all -e sched:sched_switch \

@@ -153,6 +153,7 @@ struct throttling_sample;
  * @next_read: time to read the counts; 0: no cgroup has a quota
  * @next_list: time to list providers; 0: throttling is not recorded
  * @list_seconds: seconds from the last list of providers to the next one
+ * @earliest_list: earliest time of the next list, so that lists take at most a tenth of the time
  */
 struct throttling {
 	struct quotas *quotas;
@@ -162,6 +163,7 @@ struct throttling {
 	double next_read;
 	double next_list;
 	double list_seconds;
+	double earliest_list;
 };
 
 /**
@@ -175,6 +177,7 @@ struct throttling {
  * @alerts: alerts of the session; NULL: no triggers
  * @taken: reports of providers that other sessions hold
  * @ftrace: events of the kernel's tracepoints; NULL: none are wanted
+ * @watched: serial numbers of the providers whose tracepoints are recorded
  * @throttling: throttling of the cgroups of the command and of the providers
  * @listing: live threads of the providers
  * @nr_snapshots: number of snapshots written at alerts
@@ -212,6 +215,7 @@ struct recorder {
 	struct at_notifications *alerts;
 	struct taken taken;
 	struct ftrace *ftrace;
+	struct fxt_table watched;
 	struct throttling throttling;
 	struct listing listing;
 	unsigned int nr_snapshots;
@@ -303,6 +307,9 @@ int record_start_tracepoints(struct recorder *r);
 int record_poll_tracepoints(struct recorder *r, bool busy);
 /* Records events of the process from now on. */
 void record_watch_tracepoints(struct recorder *r, pid_t pid);
+/* record_watch_tracepoints() for a provider, unless it was called for the provider before */
+void record_watch_provider(struct recorder *r, uint64_t serial, pid_t pid);
+void record_free_tracepoints(struct recorder *r);
 int record_stop_tracepoints(struct recorder *r);
 /* Composes the remaining events, and accounts for losses. Call it after reading the session. */
 int record_finish_tracepoints(struct recorder *r);
@@ -312,6 +319,8 @@ int record_finish_tracepoints(struct recorder *r);
  * message.
  */
 int record_start_throttling(struct recorder *r);
+/* Lists the providers as soon as possible. Call it when the module reports a provider. */
+void record_list_soon(struct recorder *r);
 /* Watches the cgroups of a process from now on. A failure is only reported. */
 void record_watch_cgroups(struct recorder *r, pid_t pid);
 /*

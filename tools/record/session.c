@@ -47,7 +47,7 @@ static void watch_provider(struct recorder *r, const void *buffer, size_t got)
 	memcpy(&info, (const char *)buffer + chunk->size, sizeof(info));
 	if (info.pid <= 0 || info.flags & ASYNCTRACE_PROVIDER_F_GONE)
 		return;
-	record_watch_tracepoints(r, info.pid);
+	record_watch_provider(r, info.serial, info.pid);
 	record_watch_cgroups(r, info.pid);
 	record_list_provider(r, info.id, info.serial, info.pid);
 }
@@ -229,8 +229,12 @@ static int record_loop(struct recorder *r)
 			r->ended = true;
 			return 0;
 		}
-		if (fds[3].revents)
+		if (fds[3].revents) {
 			tell_taken(r);
+			/* Chunks introduce providers, but only if they are read. */
+			if (!drain)
+				record_list_soon(r);
+		}
 		fds[3].fd = taken_fd(&r->taken);
 		if (poll(fds, 4, busy ? 0 : next_timeout(r, end)) < 0 && errno != EINTR) {
 			err = -errno;
@@ -451,7 +455,7 @@ void record_free(struct recorder *r)
 		close(r->in);
 	at_notifications_close(r->alerts);
 	taken_close(&r->taken);
-	ftrace_close(r->ftrace);
+	record_free_tracepoints(r);
 	record_free_throttling(r);
 	record_free_listing(r);
 	trace_out_free(&r->out);

@@ -203,6 +203,7 @@ static int watch_listed(const struct at_provider_info *p, void *arg)
 	struct recorder *r = arg;
 
 	if (p->session == r->session && p->pid) {
+		record_watch_provider(r, p->serial, p->pid);
 		record_watch_cgroups(r, p->pid);
 		record_list_provider(r, p->id, p->serial, p->pid);
 	}
@@ -211,11 +212,29 @@ static int watch_listed(const struct at_provider_info *p, void *arg)
 
 /*
  * Finds the providers of the session. Chunks announce them only to a reader of the session. An
- * error only means that their throttling is not recorded, and their threads not listed.
+ * error only means that their tracepoints and throttling are not recorded, and their threads not
+ * listed.
  */
 static void list_providers(struct recorder *r)
 {
+	struct throttling *t = &r->throttling;
+	const double begin = record_now();
+	double end;
+
 	at_for_each_provider(r->ctl, watch_listed, r);
+	end = record_now();
+	t->earliest_list = end + LIST_PAUSE * (end - begin);
+	t->next_list = t->earliest_list + t->list_seconds;
+}
+
+void record_list_soon(struct recorder *r)
+{
+	struct throttling *t = &r->throttling;
+
+	if (t->next_list > t->earliest_list)
+		t->next_list = t->earliest_list;
+	/* A new provider may move to another cgroup soon, as the command may at the start. */
+	t->list_seconds = READ_SECONDS / 2;
 }
 
 int record_start_throttling(struct recorder *r)
@@ -225,9 +244,8 @@ int record_start_throttling(struct recorder *r)
 	t->quotas = quotas_new("", boottime);
 	if (!t->quotas)
 		return no_memory();
-	list_providers(r);
 	t->list_seconds = READ_SECONDS;
-	t->next_list = record_now() + t->list_seconds;
+	list_providers(r);
 	return 0;
 }
 
@@ -248,7 +266,6 @@ int record_poll_throttling(struct recorder *r)
 		t->list_seconds = t->list_seconds < LIST_SECONDS / 2 ? 2 * t->list_seconds :
 								       LIST_SECONDS;
 		list_providers(r);
-		t->next_list = now + t->list_seconds + LIST_PAUSE * (record_now() - now);
 	}
 	if (t->next_read && now >= t->next_read) {
 		t->next_read = now + READ_SECONDS;

@@ -99,6 +99,22 @@ void record_watch_tracepoints(struct recorder *r, pid_t pid)
 		ftrace_watch(r->ftrace, pid);
 }
 
+void record_watch_provider(struct recorder *r, uint64_t serial, pid_t pid)
+{
+	/* Each call of ftrace_watch() adds all threads of the process again, so call it once. */
+	if (!r->ftrace || fxt_find(&r->watched, serial))
+		return;
+	/* Without memory for this entry, the next list watches the provider once more. */
+	fxt_make(&r->watched, serial);
+	record_watch_tracepoints(r, pid);
+}
+
+void record_free_tracepoints(struct recorder *r)
+{
+	ftrace_close(r->ftrace);
+	fxt_table_free(&r->watched);
+}
+
 int record_stop_tracepoints(struct recorder *r)
 {
 	return r->ftrace ? ftrace_stop(r->ftrace) : 0;
