@@ -80,8 +80,11 @@ int trace_out_flush(struct trace_out *o)
 
 /* --- tests ---------------------------------------------------------------------------------- */
 
-/* Returns the summary of a recording while @processes processes live. The caller frees it. */
-static char *summary(pid_t processes, int error)
+/*
+ * Returns the summary of a recording while @processes processes live. @again: the processes are
+ * listed again at the end, as in circular mode. The caller frees the summary.
+ */
+static char *summary(pid_t processes, int error, bool again)
 {
 	struct recorder r = { .opt.args.sched = ASYNCTRACE_SCHED_ALL };
 	FILE *terminal = stderr;
@@ -91,6 +94,8 @@ static char *summary(pid_t processes, int error)
 	nr_processes = processes;
 	proc_error = error;
 	assert_int_equal(record_start_listing(&r), 0);
+	if (again)
+		record_list_again(&r);
 	stderr = open_memstream(&said, &length);
 	record_listing_summary(&r);
 	fclose(stderr);
@@ -101,11 +106,13 @@ static char *summary(pid_t processes, int error)
 
 static void expect(pid_t processes, int error, const char *part)
 {
-	char *text = summary(processes, error);
+	for (int again = 0; again < 2; again++) {
+		char *text = summary(processes, error, again);
 
-	if (part ? !strstr(text, part) : *text)
-		fail_msg("no '%s' in: %s", part ? part : "", text);
-	free(text);
+		if (part ? !strstr(text, part) : *text)
+			fail_msg("no '%s' in: %s", part ? part : "", text);
+		free(text);
+	}
 }
 
 static void all_processes_up_to_the_limit_are_listed(void **state)

@@ -300,6 +300,8 @@ void record_list_again(struct recorder *r)
 	for (size_t i = 0; i < l->nr; i++)
 		free_process(&l->of[i]);
 	l->nr = l->next = 0;
+	l->left_out = 0;
+	l->error = 0;
 	fxt_table_free(&l->known);
 	l->known = (struct fxt_table){ 0 };
 	list_processes(r);
