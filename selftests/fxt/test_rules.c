@@ -12,7 +12,7 @@
 /* Positions in the good file, in words */
 static struct {
 	size_t provider, section, init, string, thread, process, object, complete, counter;
-	size_t arg_bool, inline_name, sw, wakeup, log, blob, blob_event, attachment, kernel_event,
+	size_t arg_bool, scope, inline_name, sw, wakeup, log, blob, blob_event, attachment, kernel_event,
 		reason, operation, last;
 } at;
 
@@ -186,6 +186,7 @@ static void good_file(struct words *b)
 			 4 | 2 << 4 | WORK << 16, 7, 0);
 	at.arg_bool = REC(b, head(ASYNCTRACE_FXT_INSTANT, 1, 3, 1), 2500,
 			  9 | 1 << 4 | WORK << 16 | 1ULL << 32);
+	at.scope = REC(b, head(ASYNCTRACE_FXT_INSTANT, 0, 3, 1), 2500, 2);
 	at.inline_name = REC(b, (head(ASYNCTRACE_FXT_INSTANT, 0, 3, 1) & ~(0xffffULL << 48)) |
 			     0x8003ULL << 48, 2500, TEXT8("abc"));
 	at.log = REC(b, 9 | 3 << 4 | 5 << 16 | 1ULL << 32, 2600, TEXT8("hello"));
@@ -223,6 +224,8 @@ static void insert(struct words *b, size_t i, uint64_t word)
 WRONG(size_large, w[at.wakeup] += 0x10; insert(b, at.wakeup + 6, 0);)
 WRONG(arg_size_0, w[at.arg_bool + 2] &= ~0xfff0ULL;)
 WRONG(arg_size_2, w[at.counter + 2] ^= (2 ^ 1) << 4;)
+WRONG(scope_3, w[at.scope + 2] = 3;)
+WRONG(scope_of_two_words, w[at.scope] += 0x10; insert(b, at.scope + 2, 0);)
 WRONG(truncated, REC(b, 4 | 100 << 4);)
 WRONG(type_11, REC(b, 11 | 1 << 4);)
 WRONG(metadata_type, REC(b, 0 | 1 << 4 | 9 << 16);)
@@ -349,6 +352,7 @@ static const struct {
 	void (*spoil)(struct words *b);
 } wrongs[] = {
 	W(SIZE, size_0), W(SIZE, size_large), W(SIZE, arg_size_0), W(SIZE, arg_size_2),
+	W(SIZE, scope_3), W(SIZE, scope_of_two_words),
 	W(TRUNCATED, truncated), W(TYPE, type_11), W(TYPE, metadata_type), W(TYPE, sched_type),
 	W(LARGE, large), W(TYPE, large_type), W(TYPE, large_format), W(RESERVED, large_reserved),
 	W(RESERVED, large_reserved_format), W(RESERVED, large_reserved_event),

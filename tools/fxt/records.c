@@ -238,6 +238,19 @@ bool fxt_has_args(unsigned int type)
 	       type == ASYNCTRACE_FXT_DURATION_END || type == ASYNCTRACE_FXT_ASYNC_BEGIN;
 }
 
+/* The largest scope of an instant: 0 is its thread, 1 its process, 2 the whole trace. */
+#define SCOPE_MAX	2
+
+/*
+ * Skips the scope behind an instant, which only viewers need. Fuchsia's trace-engine writes it, but
+ * the format has no such word.
+ */
+static void skip_scope(struct fxt_cursor *c)
+{
+	if (c->left == 1 && *c->w <= SCOPE_MAX)
+		fxt_word(c);
+}
+
 void fxt_read_event(struct fxt_cursor *c, uint64_t head)
 {
 	struct fxt_record *rec = c->rec;
@@ -272,6 +285,8 @@ void fxt_read_event(struct fxt_cursor *c, uint64_t head)
 	}
 	if (type == ASYNCTRACE_FXT_COUNTER)
 		check_counter(c);
+	else if (type == ASYNCTRACE_FXT_INSTANT)
+		skip_scope(c);
 }
 
 void fxt_read_object(struct fxt_cursor *c, uint64_t head)
