@@ -3,9 +3,9 @@
 # Tests of the control library and of the command
 #
 # They run in the test machine, except test_control, test_listings, test_status, test_quota,
-# test_proc, test_ftrace, test_watch, test_late, test_taken and test_processes, which fake the
-# kernel's answers, test_recorder, which fakes the library's, test_tasks, test_summary, test_missed,
-# test_child, test_json and test_names.
+# test_proc, test_ftrace, test_watch, test_late, test_sizes, test_taken and test_processes, which
+# fake the kernel's answers, test_recorder, which fakes the library's, test_tasks, test_summary,
+# test_missed, test_child, test_json and test_names.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd
@@ -99,6 +99,13 @@ $(B)/selftests/tools/test_watch: selftests/tools/test_watch.c tools/ftrace/watch
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -DHAVE_TRACEFS $(TRACEFS_CFLAGS) -Itools \
 		-Wl,--wrap=opendir,--wrap=readdir,--wrap=closedir -o $@ $(filter %.c,$^) -lcmocka
 
+$(B)/selftests/tools/test_sizes: selftests/tools/test_sizes.c tools/session/args.c \
+				 tools/doctor/machine.c tools/common.c tools/fxt/utf8.c \
+				 tools/session/args.h tools/doctor/doctor.h tools/tool.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -ffunction-sections -Wl,--gc-sections -Itools \
+		-o $@ $(filter %.c,$^) -lcmocka
+
 $(B)/selftests/tools/test_late: selftests/tools/test_late.c tools/record/throttling.c \
 				tools/record/tracepoints.c tools/common.c tools/fxt/table.c \
 				tools/fxt/utf8.c $(wildcard tools/record/*.h) tools/tool.h \
@@ -124,6 +131,7 @@ selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/pro
 		 $(B)/selftests/tools/test_names $(B)/selftests/tools/test_quota \
 		 $(B)/selftests/tools/test_proc $(B)/selftests/tools/test_taken \
 		 $(B)/selftests/tools/test_processes $(B)/selftests/tools/test_late \
+		 $(B)/selftests/tools/test_sizes \
 		 $(B)/selftests/tools/test_summary $(B)/selftests/tools/test_child \
 		 $(B)/selftests/tools/test_missed $(B)/selftests/tools/test_recorder \
 		 $(if $(TRACEFS_LIBS),$(B)/selftests/tools/test_ftrace \

@@ -293,7 +293,7 @@ end
 
 begin "buffers over the limit get the arithmetic"
 check 1 status 1 "$AT" record -o t.fxt -b 1G
-check arithmetic says " CPUs × 1 GiB × "
+check arithmetic says " CPUs + 1) × 1 GiB × "
 check limit says ", limit "
 size=$(sed -n 's/.*use \([0-9]*[KMG]\) or less.*/\1/p' err)
 check "a size is named" [ -n "$size" ]

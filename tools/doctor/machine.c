@@ -13,6 +13,7 @@
 #endif
 
 #include "doctor/doctor.h"
+#include "session/args.h"
 #include "tool.h"
 
 /* Ring size that asynctrace record uses by default */
@@ -89,14 +90,16 @@ static uint64_t cgroup_limit(char where[512])
 
 void doctor_memory(struct doctor *d)
 {
-	uint64_t want, limit, fits = DEFAULT_RING;
+	uint64_t rings, want, limit, fits = DEFAULT_RING;
 	char where[512] = "";
 
 	if (d->err)
 		return;
-	want = 2ull * DEFAULT_RING * d->info.online_cpus;
+	/* Those of one program and those of the kernel */
+	rings = 2 * session_args_rings(&d->info);
+	want = rings * DEFAULT_RING;
 	limit = cgroup_limit(where);
-	while (fits > ASYNCTRACE_RING_MIN && 2 * fits * d->info.online_cpus > d->info.memory_limit)
+	while (fits > ASYNCTRACE_RING_MIN && rings * fits > d->info.memory_limit)
 		fits /= 2;
 	if (d->info.memory_limit < want) {
 		doctor_say(d, "memory", DOCTOR_WARN,

@@ -293,7 +293,7 @@ void session_args_too_large(const struct session_args *a, struct at_ctl *ctl,
 			    const struct at_info *info, const char *reason)
 {
 	struct free_providers f = { 0 };
-	uint64_t size = a->ring_size, rings;
+	uint64_t size = a->ring_size, cpus = session_args_rings(info), rings;
 	char because[512];
 
 	/* The next request overwrites the connection's message. */
@@ -302,15 +302,15 @@ void session_args_too_large(const struct session_args *a, struct at_ctl *ctl,
 	rings = (f.free ? f.free : 1) + (a->sched != ASYNCTRACE_SCHED_OFF);
 	while (size > ASYNCTRACE_RING_MIN &&
 	       (size > ASYNCTRACE_RING_MAX ||
-		size > info->memory_limit / info->online_cpus / rings))
+		size > info->memory_limit / cpus / rings))
 		size /= 2;
 	if (reason)
 		tool_error("--buffer-size %s is too large: %s; use %s or less, or --providers",
 			   a->size_text, because, tool_short_size(size));
-	else if (a->ring_size <= UINT64_MAX / info->online_cpus / rings)
-		tool_error("--buffer-size %s is too large: %u CPUs × %s × %" PRIu64 " rings (one of each provider, one of the kernel) = %s, limit %s; use %s or less",
+	else if (a->ring_size <= UINT64_MAX / cpus / rings)
+		tool_error("--buffer-size %s is too large: (%u CPUs + 1) × %s × %" PRIu64 " rings (one of each provider, one of the kernel) = %s, limit %s; use %s or less",
 			   a->size_text, info->online_cpus, tool_size(a->ring_size), rings,
-			   tool_size(info->online_cpus * a->ring_size * rings),
+			   tool_size(cpus * a->ring_size * rings),
 			   tool_size(info->memory_limit), tool_short_size(size));
 	else
 		tool_error("--buffer-size %s is too large; use %s or less",
@@ -357,7 +357,7 @@ int session_args_create(const struct session_args *a, struct at_ctl *ctl,
 	if (a->follow)
 		opts.flags |= ASYNCTRACE_SESSION_FLAGS_FOLLOW;
 	if (a->ring_size > ASYNCTRACE_RING_MAX ||
-	    a->ring_size > info->memory_limit / info->online_cpus) {
+	    a->ring_size > info->memory_limit / session_args_rings(info)) {
 		session_args_too_large(a, ctl, info, NULL);
 		return -ENOSPC;
 	}

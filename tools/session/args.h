@@ -123,6 +123,12 @@ int session_args_create(const struct session_args *a, struct at_ctl *ctl,
  */
 int session_args_init_session(const struct session_args *a, struct at_ctl *ctl,
 			      const struct at_info *info, uint32_t id);
+/* Returns how many rings a provider has, or the kernel: one of each CPU, and a spare one. */
+static inline uint64_t session_args_rings(const struct at_info *info)
+{
+	return info->online_cpus + UINT64_C(1);
+}
+
 /*
  * Prints that the ring size is too large, why, and the largest size that fits. @reason: the
  * module's message; NULL: prints how the needed memory is computed
