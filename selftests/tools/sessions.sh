@@ -418,7 +418,7 @@ check "wrong" status 2 "$AT" record --max-size 10K
 check "wrong" status 2 "$AT" record --rotate 1M,none
 check "wrong" status 2 "$AT" record --rotate 1M -m circular
 check reason says "needs --mode streaming"
-check "no pipe" status 1 "$AT" record -o - --rotate 1M -d 0.1
+check "no pipe" status 2 "$AT" record -o - --rotate 1M -d 0.1
 check remedy says "use -o FILE"
 end
 

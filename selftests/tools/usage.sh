@@ -122,6 +122,15 @@ done
 check "nothing written" [ ! -e t.fxt ]
 end
 
+begin "rotated output must be a file"
+for c in record "session attach one"; do
+	check "$c" status 2 "$AT" $c -o - --rotate 1M
+	check "pipe" says "standard output cannot be rotated; use -o FILE"
+	check "$c" status 2 "$AT" $c -o ./ --rotate 1M
+	check "directory" says "'./' is a directory: name a file"
+done
+end
+
 begin "record_cpu_time_tells_what_it_needs"
 check "no scheduling" status 2 "$AT" record --cpu-time -s off -o t.fxt
 check "reason" says "--cpu-time needs scheduling"

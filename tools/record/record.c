@@ -206,6 +206,17 @@ static bool is_stdout(const char *path)
 
 bool record_check_output(const struct recorder *r)
 {
+	const char *path = r->out.path;
+
+	if (r->out.numbered && !strcmp(path, "-")) {
+		tool_error("standard output cannot be rotated; use -o FILE");
+		return false;
+	}
+	if (r->out.numbered && path[strlen(path) - 1] == '/') {
+		tool_error("'%s' is a directory: name a file, to whose name numbers are appended",
+			   tool_text(path));
+		return false;
+	}
 	if (!is_stdout(r->out.path))
 		return true;
 	if (isatty(STDOUT_FILENO)) {

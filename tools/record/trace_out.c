@@ -107,14 +107,6 @@ int trace_out_open(struct trace_out *o)
 	int err;
 
 	o->fd = -1;
-	if (o->numbered && !strcmp(o->path, "-")) {
-		tool_error("standard output cannot be rotated; use -o FILE");
-		return -EINVAL;
-	}
-	if (o->numbered && o->path[strlen(o->path) - 1] == '/') {
-		tool_error("'%s' is a directory: name a file, to whose name numbers are appended", tool_text(o->path));
-		return -EISDIR;
-	}
 	err = trace_out_open_file(o);
 	opts = o->target;
 	if (!err && open_filters(o, &opts))
