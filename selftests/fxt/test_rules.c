@@ -12,8 +12,8 @@
 /* Positions in the good file, in words */
 static struct {
 	size_t provider, section, init, string, thread, process, object, complete, counter;
-	size_t arg_bool, scope, inline_name, sw, wakeup, log, blob, blob_event, attachment, kernel_event,
-		reason, operation, last;
+	size_t arg_bool, scope, inline_name, sw, wakeup, log, blob, blob_event, attachment,
+		kernel_event, reason, operation, last;
 } at;
 
 #define IDLE	(1ULL << 63)
