@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A trace that is pushed in pieces reads like its file. */
+#include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "../../tools/fxt/table.h"
 #include "stream.h"
 
 /* Returns the words of a random file; *@fd is the file. */
@@ -108,11 +110,106 @@ static void missing_end_of_pushed_words_is_reported(void **state)
 	}
 }
 
+/* Providers of a hostile trace: each defines a string and a thread with the largest index. */
+#define PROVIDERS	2000
+#define INDEX_STRING	ASYNCTRACE_FXT_INDEX_MAX
+#define INDEX_THREAD	ASYNCTRACE_FXT_THREADS_MAX
+
+static void many_providers_take_little_memory(void **state)
+{
+	for (int high = 0; high < 2; high++) {
+		struct fxt_reader *r = fxt_open_pushed();
+		struct fxt_record rec;
+		const size_t before = mallinfo2().uordblks;
+		size_t bytes = 0;
+
+		assert_non_null(r);
+		for (uint32_t id = 1; id <= PROVIDERS; id++) {
+			const uint64_t words[] = {
+				0 | 2 << 4 | 1 << 16 | (uint64_t)id << 20 | 1ULL << 52, 'p',
+				2 | 2 << 4 | (high ? INDEX_STRING : 1) << 16 | 1ULL << 32, 's',
+				3 | 3 << 4 | (high ? INDEX_THREAD : 1) << 16, 100, 101,
+			};
+
+			assert_int_equal(fxt_push(r, words, sizeof(words) / 8), 0);
+			for (int i = 0; i < 3; i++) {
+				assert_int_equal(fxt_next(r, &rec), 1);
+				assert_false(rec.damaged);
+			}
+			bytes += sizeof(words);
+		}
+		/* Each provider has a few small nodes. */
+		assert_true(mallinfo2().uordblks - before < 40 * bytes);
+		fxt_close(r);
+	}
+}
+
+/* Returns the length of the longest run of entries that are used. */
+static size_t longest_run(const struct fxt_table *t)
+{
+	size_t run = 0, longest = 0;
+
+	for (size_t i = 0; i <= t->mask; i++) {
+		run = t->entries[i].key ? run + 1 : 0;
+		if (run > longest)
+			longest = run;
+	}
+	return longest;
+}
+
+#define KEYS	10000
+
+/* Each key probes all entries of the run that it belongs to. */
+static void colliding_keys_make_no_long_runs(void **state)
+{
+	/* The second factor is the inverse of the one that a table without a secret uses. */
+	static const uint64_t factors[] = { 1, 0xf1de83e19937733dULL };
+
+	for (size_t f = 0; f < sizeof(factors) / sizeof(factors[0]); f++) {
+		struct fxt_table t = { 0 };
+
+		for (uint64_t i = 0; i < KEYS; i++) {
+			struct fxt_entry *e = fxt_make(&t, (1 + (i << 40)) * factors[f]);
+
+			assert_non_null(e);
+			e->a = i;
+		}
+		assert_int_equal(t.used, KEYS);
+		assert_true(longest_run(&t) < KEYS / 8);
+		for (uint64_t i = 0; i < KEYS; i += 2)
+			fxt_remove(&t, fxt_find(&t, (1 + (i << 40)) * factors[f]));
+		for (uint64_t i = 0; i < KEYS; i++) {
+			struct fxt_entry *e = fxt_find(&t, (1 + (i << 40)) * factors[f]);
+
+			assert_int_equal(!!e, i % 2);
+			assert_true(!e || e->a == i);
+		}
+		fxt_table_free(&t);
+	}
+}
+
+/* The order of fxt_each() decides the order of rows, so it must be the same in each run. */
+static void ordinary_keys_have_no_secret(void **state)
+{
+	struct fxt_table t = { 0 };
+
+	for (uint64_t i = 1; i <= 300000; i++) {
+		assert_non_null(fxt_make(&t, i));
+		assert_non_null(fxt_make(&t, fxt_hash(i, 0)));
+		assert_non_null(fxt_make(&t, 0x7f0000000000 + i * 48));
+	}
+	assert_null(t.secret);
+	fxt_table_free(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pushed_pieces_read_as_the_file),
 		cmocka_unit_test(missing_end_of_pushed_words_is_reported),
+		cmocka_unit_test(many_providers_take_little_memory),
+		cmocka_unit_test(colliding_keys_make_no_long_runs),
+		cmocka_unit_test(ordinary_keys_have_no_secret),
 	};
 
 	test_random_init();

@@ -109,8 +109,9 @@ void fxt_odd_string(struct fxt_cursor *c, unsigned int ref, struct fxt_text *t)
 void fxt_odd_thread(struct fxt_cursor *c, unsigned int ref, struct fxt_thread *t)
 {
 	const struct fxt_provider *p = c->r->current;
-	const struct fxt_thread_slot *slot = ref && p && p->threads ? &p->threads[ref] : NULL;
+	const struct fxt_thread_slot *slot;
 
+	slot = ref && p ? fxt_element(&p->threads, ref, sizeof(*slot)) : NULL;
 	*t = (struct fxt_thread){ .index = ref };
 	if (!ref) {
 		t->pid = fxt_word(c);

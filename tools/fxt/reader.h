@@ -26,7 +26,7 @@ struct fxt_provider {
 	bool complained;	/* FXT_RULE_INIT was reported */
 	uint64_t rate;		/* ticks per second */
 	struct fxt_sparse strings;	/* struct fxt_string */
-	struct fxt_thread_slot *threads;	/* ASYNCTRACE_FXT_THREADS_MAX + 1, or NULL */
+	struct fxt_sparse threads;	/* struct fxt_thread_slot */
 };
 
 struct fxt_reader {
@@ -118,10 +118,11 @@ static inline void fxt_string_ref(struct fxt_cursor *c, unsigned int ref, struct
 static inline void fxt_thread_ref(struct fxt_cursor *c, unsigned int ref, struct fxt_thread *t)
 {
 	const struct fxt_provider *p = c->r->current;
+	const struct fxt_thread_slot *slot;
 
-	if (ref && p && p->threads && p->threads[ref].defined)
-		*t = (struct fxt_thread){ .pid = p->threads[ref].pid, .tid = p->threads[ref].tid,
-					  .index = ref };
+	slot = p ? fxt_element(&p->threads, ref, sizeof(*slot)) : NULL;
+	if (ref && slot && slot->defined)
+		*t = (struct fxt_thread){ .pid = slot->pid, .tid = slot->tid, .index = ref };
 	else
 		fxt_odd_thread(c, ref, t);
 }

@@ -3,8 +3,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "table.h"
+
+/*
+ * Limit of the entries that fxt_make() probes. In a table that is two thirds full, chains of
+ * ordinary keys are shorter. Longer ones mean that somebody chose keys that collide.
+ */
+#define PROBES_MAX	512
 
 uint64_t fxt_hash(uint64_t a, uint64_t b)
 {
@@ -17,9 +24,17 @@ uint64_t fxt_hash(uint64_t a, uint64_t b)
 	return h ? h : 1;
 }
 
+/* Returns the place of a key for a secret that nobody can choose keys for. */
+static size_t secret_place(const struct fxt_table *t, uint64_t key)
+{
+	const unsigned __int128 p = (unsigned __int128)(key ^ t->secret[0]) * t->secret[1];
+
+	return ((uint64_t)p ^ (uint64_t)(p >> 64)) & t->mask;
+}
+
 static size_t place(const struct fxt_table *t, uint64_t key)
 {
-	return (key * 0x9e3779b97f4a7c15ULL >> 16) & t->mask;
+	return t->secret ? secret_place(t, key) : (key * 0x9e3779b97f4a7c15ULL >> 16) & t->mask;
 }
 
 static struct fxt_entry *look(const struct fxt_table *t, uint64_t key)
@@ -38,21 +53,38 @@ struct fxt_entry *fxt_find(const struct fxt_table *t, uint64_t key)
 	return e && e->key ? e : NULL;
 }
 
-static bool grow(struct fxt_table *t)
+static bool rebuild(struct fxt_table *t, size_t mask, const uint64_t *secret)
 {
-	struct fxt_table bigger = {
-		.mask = t->entries ? t->mask * 2 + 1 : 63,
-		.used = t->used,
-	};
+	struct fxt_table other = { .mask = mask, .used = t->used, .secret = secret };
 
-	bigger.entries = calloc(bigger.mask + 1, sizeof(*bigger.entries));
-	if (!bigger.entries)
+	other.entries = calloc(mask + 1, sizeof(*other.entries));
+	if (!other.entries)
 		return false;
 	fxt_each(t, e)
-		*look(&bigger, e->key) = *e;
+		*look(&other, e->key) = *e;
 	free(t->entries);
-	*t = bigger;
+	*t = other;
 	return true;
+}
+
+static bool grow(struct fxt_table *t)
+{
+	return rebuild(t, t->entries ? t->mask * 2 + 1 : 63, t->secret);
+}
+
+/*
+ * Arranges the entries by a secret of this process. An ordinary table has none, so that the order
+ * of fxt_each() is the same in each run.
+ */
+static void scatter(struct fxt_table *t)
+{
+	static uint64_t secret[2];
+
+	/* The kernel gives each process 16 random bytes. */
+	memcpy(secret, (const void *)getauxval(AT_RANDOM), sizeof(secret));
+	secret[1] |= 1;
+	/* Without memory, the table stays as it is, which is slow. */
+	rebuild(t, t->mask, secret);
 }
 
 struct fxt_entry *fxt_make(struct fxt_table *t, uint64_t key)
@@ -62,10 +94,14 @@ struct fxt_entry *fxt_make(struct fxt_table *t, uint64_t key)
 	if ((!t->entries || (t->used + 1) * 3 > (t->mask + 1) * 2) && !grow(t))
 		return NULL;
 	e = look(t, key);
-	if (!e->key) {
-		t->used++;
-		e->key = key;
+	if (e->key)
+		return e;
+	if (!t->secret && ((e - t->entries - place(t, key)) & t->mask) > PROBES_MAX) {
+		scatter(t);
+		e = look(t, key);
 	}
+	t->used++;
+	e->key = key;
 	return e;
 }
 
@@ -114,22 +150,50 @@ bool double_room(void *array, size_t *room, size_t size)
 
 void *fxt_make_element(struct fxt_sparse *s, unsigned int index, size_t size)
 {
-	char **page;
+	void **at = &s->root;
 
-	if (!s->pages)
-		s->pages = calloc(FXT_PAGES, sizeof(*s->pages));
-	if (!s->pages)
-		return NULL;
-	page = &s->pages[index / FXT_PAGE];
-	if (!*page)
-		*page = calloc(FXT_PAGE, size);
-	return fxt_element(s, index, size);
+	while (!s->bits || index >> s->bits) {
+		void **above = s->root ? calloc(FXT_FAN, sizeof(*above)) : NULL;
+
+		if (s->root && !above)
+			return NULL;
+		if (above)
+			*above = s->root;
+		s->root = above;
+		s->bits += FXT_FAN_BITS;
+	}
+	for (unsigned int shift = s->bits - FXT_FAN_BITS;; shift -= FXT_FAN_BITS) {
+		const unsigned int i = index >> shift & (FXT_FAN - 1);
+
+		if (!*at)
+			*at = calloc(FXT_FAN, shift ? sizeof(*at) : size);
+		if (!*at)
+			return NULL;
+		if (!shift)
+			return (char *)*at + i * size;
+		at = (void **)*at + i;
+	}
+}
+
+/* Calls @fn for the elements below @node, which has indexes of @bits bits, and frees it. */
+static void free_node(void **node, unsigned int bits, size_t size, void (*fn)(void *element))
+{
+	for (unsigned int i = 0; node && i < FXT_FAN; i++) {
+		if (bits > FXT_FAN_BITS)
+			free_node(node[i], bits - FXT_FAN_BITS, size, fn);
+		else if (fn)
+			fn((char *)node + i * size);
+	}
+	free(node);
+}
+
+void fxt_sparse_clear(struct fxt_sparse *s, size_t size, void (*fn)(void *element))
+{
+	free_node(s->root, s->bits, size, fn);
+	*s = (struct fxt_sparse){ 0 };
 }
 
 void fxt_sparse_free(struct fxt_sparse *s)
 {
-	for (unsigned int i = 0; s->pages && i < FXT_PAGES; i++)
-		free(s->pages[i]);
-	free(s->pages);
-	s->pages = NULL;
+	fxt_sparse_clear(s, 0, NULL);
 }

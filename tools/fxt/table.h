@@ -19,6 +19,7 @@ struct fxt_entry {
 struct fxt_table {
 	struct fxt_entry *entries;
 	size_t mask, used;
+	const uint64_t *secret;	/* two words that decide the places of keys; NULL: none */
 };
 
 /* Returns the entry of @key, or NULL. It is valid until the next fxt_make() or fxt_remove(). */
@@ -46,33 +47,45 @@ static inline bool more_room(void *array, size_t nr, size_t *room, size_t size)
 }
 
 /*
- * An array for indexes of a provider's string table. Memory depends on the indexes that are used,
- * because a trace may have many providers that define one string each. An array filled with zeros
- * is valid and empty.
+ * An array for indexes of a provider's tables: a tree whose nodes have FXT_FAN children or
+ * elements. It is only as high as the largest index needs. So its memory depends on the indexes
+ * that are used, because a trace may have many providers that define one string each. An array
+ * filled with zeros is valid and empty.
  */
-#define FXT_PAGE	128u	/* elements of a page */
-#define FXT_PAGES	256u
+#define FXT_FAN_BITS	4
+#define FXT_FAN		(1u << FXT_FAN_BITS)
 
 struct fxt_sparse {
-	char **pages;		/* FXT_PAGES, or NULL; pages without an element are NULL */
+	void *root;		/* NULL: there is no element */
+	unsigned int bits;	/* of the indexes that fit into the tree */
 };
 
-/* Returns element @index of @size bytes, or NULL if its page does not exist. */
+/* Returns element @index of @size bytes, or NULL if its node does not exist. */
 static inline void *fxt_element(const struct fxt_sparse *s, unsigned int index, size_t size)
 {
-	char *page = s->pages ? s->pages[index / FXT_PAGE] : NULL;
+	void *node = index >> s->bits ? NULL : s->root;
 
-	return page ? page + index % FXT_PAGE * size : NULL;
+	for (unsigned int shift = s->bits; node && shift > FXT_FAN_BITS;) {
+		shift -= FXT_FAN_BITS;
+		node = ((void **)node)[index >> shift & (FXT_FAN - 1)];
+	}
+	return node ? (char *)node + (index & (FXT_FAN - 1)) * size : NULL;
 }
 
 /*
- * Returns element @index of @size bytes. If its page does not exist, makes it with elements of
+ * Returns element @index of @size bytes. If its node does not exist, makes it with elements of
  * zeros. Returns NULL if there is no memory.
  */
 void *fxt_make_element(struct fxt_sparse *s, unsigned int index, size_t size);
+/* Calls @fn for each element that exists, of @size bytes, and empties the array. */
+void fxt_sparse_clear(struct fxt_sparse *s, size_t size, void (*fn)(void *element));
 /* Empties the array. */
 void fxt_sparse_free(struct fxt_sparse *s);
 
+/*
+ * Visits all entries. Their order is the same in each run, unless keys were chosen to collide: see
+ * .secret.
+ */
 #define fxt_each(t, e) \
 	for (struct fxt_entry *e = (t)->entries; e && e <= (t)->entries + (t)->mask; e++) \
 		if (e->key)

@@ -6,26 +6,15 @@
 
 #include "reader.h"
 
-_Static_assert(FXT_PAGES * FXT_PAGE == ASYNCTRACE_FXT_INDEX_MAX + 1, "each string has a place");
-
-static void clear_strings(struct fxt_provider *p)
+static void clear_string(void *string)
 {
-	for (unsigned int i = 0; p->strings.pages && i <= ASYNCTRACE_FXT_INDEX_MAX; i++) {
-		struct fxt_string *s = fxt_element(&p->strings, i, sizeof(*s));
-
-		if (s)
-			free(s->s);
-		else
-			i |= FXT_PAGE - 1;
-	}
-	fxt_sparse_free(&p->strings);
+	free(((struct fxt_string *)string)->s);
 }
 
 static void clear_tables(struct fxt_provider *p)
 {
-	clear_strings(p);
-	free(p->threads);
-	p->threads = NULL;
+	fxt_sparse_clear(&p->strings, sizeof(struct fxt_string), clear_string);
+	fxt_sparse_free(&p->threads);
 }
 
 void fxt_free_provider(struct fxt_provider *p)
@@ -161,6 +150,7 @@ int fxt_read_thread(struct fxt_cursor *c, uint64_t head)
 {
 	struct fxt_provider *p = c->r->current;
 	unsigned int index = head >> 16 & 0xff;
+	struct fxt_thread_slot *slot;
 
 	c->rec->kind = FXT_THREAD;
 	c->rec->number = index;
@@ -170,11 +160,10 @@ int fxt_read_thread(struct fxt_cursor *c, uint64_t head)
 		fxt_breach(c->r, c->rec, FXT_RULE_THREAD_INDEX, "0 cannot be defined");
 	if (!p || !index || c->rec->damaged)
 		return 0;
-	if (!p->threads)
-		p->threads = calloc(ASYNCTRACE_FXT_THREADS_MAX + 1, sizeof(*p->threads));
-	if (!p->threads)
+	slot = fxt_make_element(&p->threads, index, sizeof(*slot));
+	if (!slot)
 		return -ENOMEM;
-	p->threads[index] = (struct fxt_thread_slot){
+	*slot = (struct fxt_thread_slot){
 		.defined = !c->large_koid, .large = c->large_koid,
 		.pid = c->rec->thread.pid, .tid = c->rec->thread.tid,
 	};
