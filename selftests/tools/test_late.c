@@ -92,6 +92,22 @@ int trace_out_flush(struct trace_out *o)
 	return 0;
 }
 
+bool session_args_is_small(const struct session_args *a, const struct at_provider_info *p)
+{
+	(void)a, (void)p;
+	return false;
+}
+
+void session_args_tell_small(const struct session_args *a, const struct at_provider_info *p)
+{
+	(void)a, (void)p;
+}
+
+void record_line_clear(const struct recorder *r)
+{
+	(void)r;
+}
+
 void ftrace_close(struct ftrace *f)
 {
 	(void)f;

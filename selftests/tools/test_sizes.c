@@ -29,7 +29,8 @@ int at_for_each_provider(struct at_ctl *ctl, at_provider_fn fn, void *arg)
 	return 0;
 }
 
-void doctor_say(struct doctor *d, const char *name, enum doctor_level level, const char *format, ...)
+void doctor_say(struct doctor *d, const char *name, enum doctor_level level, const char *format,
+		...)
 {
 	(void)d, (void)name, (void)level, (void)format;
 }
@@ -158,12 +159,56 @@ static void doctor_recommends_a_size_that_fits(void **state)
 	}
 }
 
+static void small_rings_are_reported_once(void **state)
+{
+	const struct session_args a = {
+		.ring_size = 1 << 20, .nr_buffers = 2,
+		.buffers = { { "web*", 64 << 20 }, { "web-front", 1 << 20 } },
+	};
+	static const struct {
+		const char *name;
+		uint64_t stride;
+		bool small;
+	} rows[] = {
+		{ "db", 16 << 20, false },
+		{ "db", 1 << 20, false },
+		{ "db", 256 << 10, true },
+		{ "web", 16 << 20, true },
+		{ "web", 64 << 20, false },
+		{ "web-front", 16 << 20, true },
+		/* A module that does not tell */
+		{ "web", 0, false },
+	};
+	struct at_provider_info p = { .pid = 7 };
+	FILE *terminal = stderr;
+	char *said;
+	size_t length;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		p.name = rows[i].name;
+		p.ring_stride = rows[i].stride;
+		assert_int_equal(session_args_is_small(&a, &p), rows[i].small);
+	}
+	p.name = "web";
+	p.ring_stride = 16 << 20;
+	stderr = open_memstream(&said, &length);
+	session_args_tell_small(&a, &p);
+	fclose(stderr);
+	stderr = terminal;
+	assert_non_null(strstr(said, "provider web (process 7) has 16 MiB, not 64 MiB,"));
+	assert_non_null(strstr(said, "ring_reserve of at_provider_register(3)"));
+	free(said);
+	assert_false(session_args_is_small(&a, &p));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recommended_size_is_the_largest_that_fits),
 		cmocka_unit_test(refusal_shows_how_memory_is_computed),
 		cmocka_unit_test(doctor_recommends_a_size_that_fits),
+		cmocka_unit_test(small_rings_are_reported_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

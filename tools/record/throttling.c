@@ -202,7 +202,13 @@ static int watch_listed(const struct at_provider_info *p, void *arg)
 {
 	struct recorder *r = arg;
 
-	if (p->session == r->session && p->pid) {
+	if (p->session != r->session)
+		return 0;
+	if (!r->opt.attach && session_args_is_small(&r->opt.args, p)) {
+		record_line_clear(r);
+		session_args_tell_small(&r->opt.args, p);
+	}
+	if (p->pid) {
 		record_watch_provider(r, p->serial, p->pid);
 		record_watch_cgroups(r, p->pid);
 		record_list_provider(r, p->id, p->serial, p->pid);

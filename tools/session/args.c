@@ -367,14 +367,59 @@ int session_args_create(const struct session_args *a, struct at_ctl *ctl,
 	return err;
 }
 
+/* One message is enough: most programs reserve the same addresses. */
+static bool told_small;
+
+/* Returns the size that the options ask for. The first pattern that matches counts. */
+static uint64_t size_for(const struct session_args *a, const char *name)
+{
+	for (size_t i = 0; i < a->nr_buffers; i++) {
+		const char *pattern = a->buffers[i].provider, *star = strchr(pattern, '*');
+
+		if (star ? !strncmp(pattern, name, star - pattern) : !strcmp(pattern, name))
+			return a->buffers[i].ring_size;
+	}
+	return a->ring_size;
+}
+
+bool session_args_is_small(const struct session_args *a, const struct at_provider_info *p)
+{
+	return !told_small && p->ring_stride && p->ring_stride < size_for(a, p->name);
+}
+
+void session_args_tell_small(const struct session_args *a, const struct at_provider_info *p)
+{
+	told_small = true;
+	fprintf(stderr, "each ring of the provider %s (process %u) has %s, not %s, because it reserved no more addresses: it can reserve them with ring_reserve of at_provider_register(3)\n",
+		tool_text(p->name), p->pid, tool_size(p->ring_stride),
+		tool_size(size_for(a, p->name)));
+}
+
+struct in_session {
+	const struct session_args *args;
+	uint32_t session;
+};
+
+static int tell_if_small(const struct at_provider_info *p, void *arg)
+{
+	const struct in_session *s = arg;
+
+	if (p->session == s->session && session_args_is_small(s->args, p))
+		session_args_tell_small(s->args, p);
+	return 0;
+}
+
 int session_args_init_session(const struct session_args *a, struct at_ctl *ctl,
 			      const struct at_info *info, uint32_t id)
 {
+	struct in_session s = { a, id };
 	int err = at_session_init(ctl, id);
 
 	if (err == -ENOSPC)
 		session_args_too_large(a, ctl, info, at_ctl_error(ctl));
 	else if (err)
 		explain(a, ctl, err);
+	else
+		at_for_each_provider(ctl, tell_if_small, &s);
 	return err;
 }

@@ -136,6 +136,14 @@ static inline uint64_t session_args_rings(const struct at_info *info)
 void session_args_too_large(const struct session_args *a, struct at_ctl *ctl,
 			    const struct at_info *info, const char *reason);
 
+/*
+ * Returns true if the rings of the provider cannot have the size that the options ask for, unless
+ * session_args_tell_small() was called before.
+ */
+bool session_args_is_small(const struct session_args *a, const struct at_provider_info *p);
+/* Prints that the provider's rings are smaller than the options ask for, and how to change that. */
+void session_args_tell_small(const struct session_args *a, const struct at_provider_info *p);
+
 /* find.c */
 
 /*
