@@ -3,9 +3,9 @@
 # Tests of the control library and of the command
 #
 # They run in the test machine, except test_control, test_listings, test_status, test_quota,
-# test_proc, test_ftrace, test_watch, test_late, test_sizes, test_taken and test_processes, which
-# fake the kernel's answers, test_recorder, which fakes the library's, test_tasks, test_summary,
-# test_missed, test_child, test_json and test_names.
+# test_proc, test_ftrace, test_watch, test_sets, test_late, test_sizes, test_taken and
+# test_processes, which fake the kernel's answers, test_recorder, which fakes the library's,
+# test_tasks, test_summary, test_missed, test_child, test_json and test_names.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd
@@ -114,6 +114,12 @@ $(B)/selftests/tools/test_late: selftests/tools/test_late.c tools/record/throttl
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -DHAVE_TRACEFS -ffunction-sections -Wl,--gc-sections -Itools \
 		-o $@ $(filter %.c,$^) -lcmocka
 
+$(B)/selftests/tools/test_sets: selftests/tools/test_sets.c tools/ftrace/lists.c \
+				tools/ftrace/instance.c tools/ftrace/priv.h tools/ftrace/ftrace.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -DHAVE_TRACEFS $(TRACEFS_CFLAGS) -Itools \
+		-Wl,--wrap=access,--wrap=stat -o $@ $(filter %.c,$^) -lcmocka
+
 $(B)/selftests/tools/test_tasks: selftests/tools/test_tasks.c tools/ftrace/tasks.c \
 				 tools/ftrace/priv.h tools/ftrace/ftrace.h
 	@mkdir -p $(@D)
@@ -135,6 +141,7 @@ selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/pro
 		 $(B)/selftests/tools/test_summary $(B)/selftests/tools/test_child \
 		 $(B)/selftests/tools/test_missed $(B)/selftests/tools/test_recorder \
 		 $(if $(TRACEFS_LIBS),$(B)/selftests/tools/test_ftrace \
-		 $(B)/selftests/tools/test_tasks $(B)/selftests/tools/test_watch) \
+		 $(B)/selftests/tools/test_tasks $(B)/selftests/tools/test_watch \
+		 $(B)/selftests/tools/test_sets) \
 		 $(B)/selftests/tools/sleepers \
 		 $(B)/selftests/tools/cputimes

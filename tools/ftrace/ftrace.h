@@ -78,10 +78,13 @@ static inline const char *ftrace_next(const struct ftrace_element *e)
 /**
  * struct ftrace_lists - the tracepoints that the command line asks for
  * @events: lists as ftrace_add_events() takes them
+ * @sets: name of the set that a list stands for; NULL: none. Not every kernel has all tracepoints
+ *	of a set, so elements of it without tracepoints are left out
  * @nr: number of lists
  */
 struct ftrace_lists {
 	const char *events[FTRACE_LISTS_MAX];
+	const char *sets[FTRACE_LISTS_MAX];
 	size_t nr;
 };
 
@@ -100,8 +103,8 @@ bool ftrace_add_sets(struct ftrace_lists *l, char *text);
 #ifdef HAVE_TRACEFS
 
 /*
- * Returns false, after a message, if the kernel has no tracepoint of one of the names. Returns
- * true if the caller may not read the names of tracepoints.
+ * Returns false, after a message, if the kernel has no tracepoint of one of the names or sets.
+ * Returns true if the caller may not read the names of tracepoints.
  */
 bool ftrace_lists_exist(const struct ftrace_lists *l);
 /*

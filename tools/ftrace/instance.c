@@ -126,6 +126,11 @@ static void no_such_event(const struct ftrace_element *e)
 		   (int)len, e->text);
 }
 
+static void no_such_set(const char *set)
+{
+	tool_error("this kernel has no tracepoint of the set %s", set);
+}
+
 static void no_such_field(const struct ftrace_element *e)
 {
 	tool_error("no tracepoint %.*s:%.*s has a field %.*s: the file format of the tracepoint in /sys/kernel/tracing/events lists them",
@@ -133,26 +138,48 @@ static void no_such_field(const struct ftrace_element *e)
 		   e->field);
 }
 
-static int enable_element(struct ftrace *f, char **systems, const struct ftrace_element *e)
+static int enable_element(struct ftrace *f, char **systems, const struct ftrace_element *e,
+			  struct found *found)
 {
-	struct found found = { 0 };
 	int err = 0;
 
+	*found = (struct found){ 0 };
 	for (char **s = systems; s && *s && !err; s++) {
 		if (matches(e->system, e->system_len, *s))
-			err = enable_system(f, *s, e, &found);
+			err = enable_system(f, *s, e, found);
 	}
 	if (err)
 		return err;
-	if (!found.events) {
-		no_such_event(e);
-		return -ENOENT;
-	}
-	if (e->field_len && !found.joins) {
+	if (found->events && e->field_len && !found->joins) {
 		no_such_field(e);
 		return -ENOENT;
 	}
 	return 0;
+}
+
+/* Enables the events of list @i. Of a set, only one element needs to have events. */
+static int enable_list(struct ftrace *f, char **systems, const struct ftrace_lists *l, size_t i)
+{
+	struct ftrace_element e;
+	bool any = false;
+	int err = 0;
+
+	for (const char *p = l->events[i]; *p && !err; p = ftrace_next(&e)) {
+		struct found found;
+
+		ftrace_element(&e, p);
+		err = enable_element(f, systems, &e, &found);
+		any |= found.events;
+		if (!err && !found.events && !l->sets[i]) {
+			no_such_event(&e);
+			err = -ENOENT;
+		}
+	}
+	if (!err && !any) {
+		no_such_set(l->sets[i]);
+		err = -ENOENT;
+	}
+	return err;
 }
 
 /* Returns true if an event of @systems has the name or the pattern of @e. */
@@ -173,9 +200,28 @@ static bool exists(char **systems, const struct ftrace_element *e)
 	return found;
 }
 
-bool ftrace_lists_exist(const struct ftrace_lists *l)
+/* As enable_list(), but only checks the names. Returns false after a message. */
+static bool list_exists(char **systems, const struct ftrace_lists *l, size_t i)
 {
 	struct ftrace_element e;
+	bool any = false;
+
+	for (const char *p = l->events[i]; *p; p = ftrace_next(&e)) {
+		ftrace_element(&e, p);
+		if (exists(systems, &e)) {
+			any = true;
+		} else if (!l->sets[i]) {
+			no_such_event(&e);
+			return false;
+		}
+	}
+	if (!any)
+		no_such_set(l->sets[i]);
+	return any;
+}
+
+bool ftrace_lists_exist(const struct ftrace_lists *l)
+{
 	bool found = true;
 	char **systems;
 
@@ -183,14 +229,8 @@ bool ftrace_lists_exist(const struct ftrace_lists *l)
 	if (access("/sys/kernel/tracing/events", R_OK | X_OK))
 		return true;
 	systems = tracefs_event_systems(NULL);
-	for (size_t i = 0; i < l->nr && systems && found; i++) {
-		for (const char *p = l->events[i]; *p && found; p = ftrace_next(&e)) {
-			ftrace_element(&e, p);
-			found = exists(systems, &e);
-			if (!found)
-				no_such_event(&e);
-		}
-	}
+	for (size_t i = 0; i < l->nr && systems && found; i++)
+		found = list_exists(systems, l, i);
 	tracefs_list_free(systems);
 	return found;
 }
@@ -235,14 +275,9 @@ static int enable_events(struct ftrace *f, const struct ftrace_lists *l)
 {
 	char **systems = tracefs_event_systems(NULL);
 	int err = systems ? load_formats(f, l, systems) : fail("its events cannot be listed");
-	struct ftrace_element e;
 
-	for (size_t i = 0; i < l->nr && !err; i++) {
-		for (const char *p = l->events[i]; *p && !err; p = ftrace_next(&e)) {
-			ftrace_element(&e, p);
-			err = enable_element(f, systems, &e);
-		}
-	}
+	for (size_t i = 0; i < l->nr && !err; i++)
+		err = enable_list(f, systems, l, i);
 	tracefs_list_free(systems);
 	return err;
 }

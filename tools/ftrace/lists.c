@@ -19,13 +19,14 @@ static const struct {
 
 #define NR_SETS	(sizeof(sets) / sizeof(sets[0]))
 
-static bool add(struct ftrace_lists *l, const char *text)
+static bool add(struct ftrace_lists *l, const char *text, const char *set)
 {
 	if (l->nr == FTRACE_LISTS_MAX) {
 		tool_error("at most %d lists of tracepoints are allowed: write one list with commas",
 			   FTRACE_LISTS_MAX);
 		return false;
 	}
+	l->sets[l->nr] = set;
 	l->events[l->nr++] = text;
 	return true;
 }
@@ -93,7 +94,7 @@ bool ftrace_add_events(struct ftrace_lists *l, char *text)
 			return false;
 		}
 	} while (*p);
-	return add(l, text);
+	return add(l, text, NULL);
 }
 
 bool ftrace_add_sets(struct ftrace_lists *l, char *text)
@@ -110,7 +111,7 @@ bool ftrace_add_sets(struct ftrace_lists *l, char *text)
 				   tool_text(name));
 			return false;
 		}
-		if (!add(l, sets[i].events))
+		if (!add(l, sets[i].events, sets[i].name))
 			return false;
 	}
 	return true;
