@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -126,10 +127,23 @@ bool tracefs_event_file_exists(struct tracefs_instance *i, const char *system, c
 	return true;
 }
 
+static char instance[64];	/* name of the newest instance */
+static const char *const *instances;	/* that exist when the recorder begins */
+static char removed[256];
+
 struct tracefs_instance *tracefs_instance_create(const char *name)
 {
-	(void)name;
+	snprintf(instance, sizeof(instance), "%s", name);
 	return (struct tracefs_instance *)said;
+}
+
+int tracefs_instance_destroy(struct tracefs_instance *i)
+{
+	const size_t used = strlen(removed);
+
+	(void)i;
+	snprintf(removed + used, sizeof(removed) - used, "%s ", instance);
+	return 0;
 }
 
 struct tep_handle *tracefs_local_events_system(const char *dir, const char *const *systems)
@@ -145,13 +159,16 @@ const char *tracefs_tracing_dir(void)
 
 char **tracefs_instances(const char *regex)
 {
+	size_t nr = 0;
+
 	(void)regex;
-	return NULL;
+	while (instances && instances[nr])
+		nr++;
+	return copy(instances, nr);
 }
 
 #define SUCCEEDS(name, ...) int name(__VA_ARGS__) { return 0; }
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-SUCCEEDS(tracefs_instance_destroy, struct tracefs_instance *i)
 SUCCEEDS(tracefs_trace_on, struct tracefs_instance *i)
 SUCCEEDS(tracefs_trace_off, struct tracefs_instance *i)
 SUCCEEDS(tracefs_option_enable, struct tracefs_instance *i, enum tracefs_option_id id)
@@ -233,10 +250,34 @@ static void absent_tracepoints_of_sets_are_left_out(void **state)
 	}
 }
 
+/* A killed recorder may have had the id of this process. Process 1 lives. */
+static void instances_of_dead_recorders_are_removed(void **state)
+{
+	const struct ftrace_options o = { .buffer = 1 << 20 };
+	const char *names[] = { "other", "asynctrace-1", "asynctrace-x", NULL, NULL, NULL };
+	char own[32], second[48], events[64], sets[64], expected[128];
+	struct ftrace_lists l;
+	struct ftrace *f;
+
+	snprintf(own, sizeof(own), "asynctrace-%d", (int)getpid());
+	snprintf(second, sizeof(second), "%s-operations", own);
+	names[3] = own;
+	names[4] = second;
+	instances = names;
+	list(&l, 0, events, sets);
+	*removed = '\0';
+	assert_int_equal(ftrace_open(&f, &l, &o), 0);
+	snprintf(expected, sizeof(expected), "%s %s ", own, second);
+	assert_string_equal(removed, expected);
+	ftrace_close(f);
+	instances = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(absent_tracepoints_of_sets_are_left_out),
+		cmocka_unit_test(instances_of_dead_recorders_are_removed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,10 @@ static bool is_initial_pid_ns(void)
 	return !stat("/proc/self/ns/pid", &st) && st.st_ino == INITIAL_PID_NS;
 }
 
-/* Removes instances of recorders that were killed. */
+/*
+ * Removes instances of recorders that were killed. One of them may have had the id of this process,
+ * which has no instance yet.
+ */
 static void remove_stale(void)
 {
 	char **names = tracefs_instances(NULL);
@@ -44,7 +47,7 @@ static void remove_stale(void)
 
 		if (!strncmp(*n, NAME_PREFIX, strlen(NAME_PREFIX)))
 			pid = atoi(*n + strlen(NAME_PREFIX));
-		if (pid <= 0 || !kill(pid, 0) || errno != ESRCH)
+		if (pid <= 0 || (pid != getpid() && (!kill(pid, 0) || errno != ESRCH)))
 			continue;
 		old = tracefs_instance_create(*n);
 		if (old)
