@@ -31,6 +31,7 @@ static struct {
 
 static unsigned int nr_composed;
 static bool no_memory;
+static int read_error;	/* errno of tracefs_iterate_raw_events(); 0: it succeeds */
 
 void *__real_calloc(size_t n, size_t bytes);
 
@@ -41,9 +42,11 @@ void *__wrap_calloc(size_t n, size_t bytes)
 
 /* --- stand-ins for the other files of tools/ftrace and for libtracefs ---------------------- */
 
+/* Writing a message may change errno. */
 void tool_error(const char *format, ...)
 {
 	(void)format;
+	errno = 0;
 }
 
 const struct ftrace_join *ftrace_join(const struct ftrace *f, const struct tep_event *event)
@@ -99,6 +102,10 @@ int tracefs_iterate_raw_events(struct tep_handle *tep, struct tracefs_instance *
 			       void *arg)
 {
 	(void)tep, (void)i, (void)cpus, (void)cpu_size;
+	if (read_error) {
+		errno = read_error;
+		return -1;
+	}
 	for (int n = 0; n < EVENTS; n++) {
 		int tid = 1000 + n;
 		struct tep_record record = { .ts = 1000 + n, .data = &tid, .size = sizeof(tid) };
@@ -231,6 +238,18 @@ static void ring_without_memory_counts_once(void **state)
 	assert_each_is_counted_once(-ENOMEM);
 }
 
+static void failed_reading_is_reported(void **state)
+{
+	struct ftrace f = { .of = { { .tracefs = (void *)&event } } };
+
+	(void)state;
+	read_error = EIO;
+	assert_int_equal(ftrace_read(&f), -EIO);
+	read_error = EAGAIN;
+	assert_int_equal(ftrace_read(&f), 0);
+	read_error = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +260,7 @@ int main(void)
 		cmocka_unit_test(invalid_write_counts_once),
 		cmocka_unit_test(thread_without_memory_counts_once),
 		cmocka_unit_test(ring_without_memory_counts_once),
+		cmocka_unit_test(failed_reading_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

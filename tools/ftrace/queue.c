@@ -92,6 +92,7 @@ static int take_event(struct tep_event *event, struct tep_record *record, int cp
 static int read_instance(struct ftrace *f, enum ftrace_which which)
 {
 	struct reading r = { .f = f, .which = which };
+	int err;
 
 	if (!f->of[which].tracefs ||
 	    !tracefs_iterate_raw_events(f->tep, f->of[which].tracefs, NULL, 0, take_event, &r))
@@ -99,8 +100,9 @@ static int read_instance(struct ftrace *f, enum ftrace_which which)
 	/* Without an event in any buffer, the library may fail with one of these. */
 	if (errno == EAGAIN || errno == EINTR || !errno)
 		return 0;
-	tool_error("cannot read ftrace's buffers: %s", strerror(errno));
-	return -errno;
+	err = -errno;
+	tool_error("cannot read ftrace's buffers: %s", strerror(-err));
+	return err;
 }
 
 int ftrace_read(struct ftrace *f)
