@@ -274,7 +274,7 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 		const uint32_t now = at_gate_load_(); \
 		if (__builtin_expect(now != 0, 0)) { \
 			const struct at_here_ here = \
-				TRACE_SITE_(category, nm, __VA_ARGS__, "resumed", 0); \
+				TRACE_SITE_("" category, nm, __VA_ARGS__, "resumed", 0); \
 			const uint64_t found = at_scope_test_(here.site, now); \
 			if (found >> 32) { \
 				at_entered_record_(&that, here.site, found); \
@@ -294,7 +294,7 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 		const uint32_t now = at_gate_load_(); \
 		if (__builtin_expect(now != 0, 0)) { \
 			const struct at_here_ here = \
-				TRACE_SITE_(category, "log", 0, "message", 0, "operation", 0); \
+				TRACE_SITE_("" category, "log", 0, "message", 0, "operation", 0); \
 			const uint64_t found = at_site_test_(here.site, now); \
 			if (found >> 32) \
 				at_logf_(here.site, here.refs, found, __VA_ARGS__); \
