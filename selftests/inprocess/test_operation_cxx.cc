@@ -35,6 +35,40 @@ static void throws(const request &r)
 	throw std::runtime_error("thrown");
 }
 
+static std::string no_text()
+{
+	TRACE_REGION("cxx", "inner");
+	throw std::runtime_error("no text");
+}
+
+template <typename F> static bool is_left_as_it_was(F scope)
+{
+	const uint64_t current = at_operation_current();
+	const uint32_t depth = at_current_.depth;
+
+	try {
+		scope();
+	} catch (const std::runtime_error &) {
+		return at_operation_current() == current && at_current_.depth == depth;
+	}
+	return false;
+}
+
+static bool arguments_throw(uint64_t id)
+{
+	TRACE_OPERATION_SCOPE(7, "cxx", "around");
+	at_entered entered = {};
+
+	return is_left_as_it_was([&] { TRACE_OPERATION_SCOPE(id, "cxx", "unwritten", "k", no_text()); }) &&
+	       is_left_as_it_was([&] { TRACE_REGION("cxx", "unwritten", "k", no_text()); }) &&
+	       is_left_as_it_was([&] {
+		       TRACE_OPERATION_ENTER(&entered, id, "cxx", "unwritten", "k", no_text());
+	       }) &&
+	       is_left_as_it_was([&] {
+		       TRACE_REGION_BEGIN(&entered, "cxx", "unwritten", "k", no_text());
+	       });
+}
+
 static bool waiting;
 
 static void *waits(void *)
@@ -74,6 +108,8 @@ int main()
 	}
 	test(caught && !at_operation_current() && !at_current_.depth,
 	     "G42_exception_ends_scopes");
+	test(arguments_throw(r.operation.id) && !at_operation_current() && !at_current_.depth,
+	     "exception_in_an_argument_leaves_no_scope");
 	pthread_create(&th, nullptr, waits, nullptr);
 	while (!__atomic_load_n(&waiting, __ATOMIC_ACQUIRE))
 		usleep(100);
@@ -88,8 +124,11 @@ int main()
 	TRACE_OPERATION_END(&r.operation, "cxx", "request", "ok", true);
 	result.size = sizeof(result);
 	at_trace_stop(&result);
-	/* begin, 2 scopes, 2 logs, the cancelled scope, the lambda's, 2 of the template, end */
-	test(result.delivered == 1 + 4 + 2 + 2 + 2 + 4 + 1 && !result.dropped,
+	/*
+	 * begin, 2 scopes, 2 logs, the scope around arguments that throw, the 4 regions in these
+	 * arguments, the cancelled scope, the lambda's, 2 of the template, end
+	 */
+	test(result.delivered == 1 + 4 + 2 + 2 + 8 + 2 + 2 + 4 + 1 && !result.dropped,
 	     "G42_cancelled_scope_has_an_end");
 	std::printf("%d passed, %d failed, 0 skipped\n", passed, failed);
 	return failed || !passed;

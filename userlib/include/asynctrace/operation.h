@@ -200,6 +200,14 @@ struct at_entered {
 /* Like TRACE_OPERATION_ENTER(), with category and name "operation". */
 void at_operation_enter(struct at_entered *entered, uint64_t id);
 
+/* The end of *@e has no effect afterwards. */
+TRACE_INLINE_ void at_entered_forget_(struct at_entered *e)
+{
+	struct at_current_ *const nobody = TRACE_ZERO_;
+
+	e->thread_ = nobody;
+}
+
 /*
  * Ends a scope, and restores the current operation from before the scope. A call has no effect if
  * the scope has ended already, either by this function or because a recorded scope around it has
@@ -207,15 +215,24 @@ void at_operation_enter(struct at_entered *entered, uint64_t id);
  */
 TRACE_INLINE_ void at_operation_leave(struct at_entered *entered)
 {
-	struct at_current_ *const nobody = TRACE_ZERO_;
-
 	if (__builtin_expect(entered->thread_ != &at_current_, 0))
 		return;
-	entered->thread_ = nobody;
+	at_entered_forget_(entered);
 	if (__builtin_expect(at_current_.depth != entered->depth_, 0))
 		at_entered_end_(entered);
 	else
 		at_current_restore_(entered->previous_);
+}
+
+/*
+ * Like at_operation_leave(). Passes a copy: if the address of *@e were passed on, compilers would
+ * keep *@e in memory even while it has no effect.
+ */
+TRACE_INLINE_ void at_entered_undo_(const struct at_entered *e)
+{
+	struct at_entered copy = *e;
+
+	at_operation_leave(&copy);
 }
 
 TRACE_INLINE_ void at_region_end(struct at_entered *entered)
@@ -339,6 +356,19 @@ TRACE_INLINE_ void at_entered_record_(struct at_entered *e, struct at_site_ *sit
 	e->site_ = site;
 	e->mode_ = TRACE_TO_(uint16_t, found >> 32);
 	at_current_.depth++;
+}
+
+/*
+ * Writes the begin of the scope @e. At the call, the arguments have been evaluated. If that threw
+ * an exception, the end of *@undo has restored the operation, and @e does not count as recorded.
+ */
+TRACE_INLINE_ void at_entered_begin_(struct at_entered *e, struct at_entered *undo,
+				     struct at_site_ *site, const uint64_t *refs, uint64_t found,
+				     const struct at_arg_ *args, unsigned int nargs)
+{
+	at_entered_forget_(undo);
+	at_entered_record_(e, site, found);
+	at_event_(site, refs, found, ASYNCTRACE_FXT_DURATION_BEGIN, 0, args, nargs);
 }
 
 #ifdef __cplusplus

@@ -72,6 +72,18 @@ static void swap_kinds(struct at_current_ *c)
 }
 
 /*
+ * Do the gates @a and @b belong to the present run? Each may be the older one: the arguments of a
+ * scope may begin other scopes, and those may see a newer gate.
+ */
+static bool both_present(uint32_t a, uint32_t b)
+{
+	bool a_cut, b_cut;
+	const uint32_t now = at_gate_same_run(a, &a_cut);
+
+	return now && at_gate_same_run(b, &b_cut) == now && !a_cut && !b_cut;
+}
+
+/*
  * Does @gate belong to the same run as @c->gate? A run in beside mode has only one gate value.
  * Tests again if a signal handler has changed @c->gate: a handler may begin a scope while
  * at_gate_same_run() waits.
@@ -79,13 +91,12 @@ static void swap_kinds(struct at_current_ *c)
 static bool same_run(const struct at_current_ *c, uint32_t gate)
 {
 	uint32_t before;
-	bool same, cut;
+	bool same;
 
 	do {
 		before = __atomic_load_n(&c->gate, __ATOMIC_RELAXED);
-		cut = false;
 		same = at_gate_beside(gate) || at_gate_beside(before) ? before == gate :
-		       before && at_gate_same_run(before, &cut) == gate && !cut;
+		       before && both_present(before, gate);
 	} while (__atomic_load_n(&c->gate, __ATOMIC_RELAXED) != before);
 	return same;
 }

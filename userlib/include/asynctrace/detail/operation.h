@@ -261,13 +261,15 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 
 /*
  * Makes a struct at_entered. @begin: at_enter_() or at_region_(). The site has the keys of the
- * begin and of the end.
+ * begin and of the end. If an exception leaves an argument, the cleanup of a copy restores the
+ * operation. The copy is made only for a record, to keep the code short while nothing is recorded.
  */
 #define TRACE_ENTERED_ANYWHERE_(nr, begin, category, ...) \
 	TRACE_ENTERED2_(TRACE_CAT_(at_entered_, nr), TRACE_CAT_(at_now_, nr), \
-			TRACE_CAT_(at_here_, nr), TRACE_CAT_(at_found_, nr), begin, category, \
-			TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__, "operation", at_operation_current())
-#define TRACE_ENTERED2_(that, now, here, found, begin, category, nm, ...) \
+			TRACE_CAT_(at_here_, nr), TRACE_CAT_(at_found_, nr), \
+			TRACE_CAT_(at_undo_, nr), begin, category, TRACE_LEAD_(__VA_ARGS__), \
+			__VA_ARGS__, "operation", at_operation_current())
+#define TRACE_ENTERED2_(that, now, here, found, undo, begin, category, nm, ...) \
 	__extension__({ \
 		TRACE_PAIRS_CHECK_(__VA_ARGS__, "resumed", 0); \
 		struct at_entered that = begin; \
@@ -277,10 +279,11 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 				TRACE_SITE_("" category, nm, __VA_ARGS__, "resumed", 0); \
 			const uint64_t found = at_scope_test_(here.site, now); \
 			if (found >> 32) { \
-				at_entered_record_(&that, here.site, found); \
-				at_event_(here.site, here.refs, found, \
-					  ASYNCTRACE_FXT_DURATION_BEGIN, 0, \
-					  TRACE_ARGS_(__VA_ARGS__), TRACE_COUNT_(__VA_ARGS__)); \
+				__attribute__((cleanup(at_entered_undo_))) \
+				struct at_entered undo = that; \
+				at_entered_begin_(&that, &undo, here.site, here.refs, found, \
+						  TRACE_ARGS_(__VA_ARGS__), \
+						  TRACE_COUNT_(__VA_ARGS__)); \
 			} \
 		} \
 		that; \
