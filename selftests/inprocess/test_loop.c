@@ -3,9 +3,12 @@
  * Tests of meters of event loops: enabling, delays, utilization and records
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <asynctrace/loop.h>
 
@@ -14,7 +17,21 @@
 #define MS	1000000ull
 #define NONE	0xabcdefULL	/* value for a missing argument */
 
+#define HOUR	(3600 * 1000 * MS)
+
 static struct at_loop loop = ASYNCTRACE_LOOP_INIT("the loop");
+
+static uint64_t hours;	/* how far the clock of this program is ahead */
+
+/* The library calls this function, too. */
+int clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	const int err = syscall(SYS_clock_gettime, clock, ts);
+
+	if (clock == CLOCK_MONOTONIC)
+		ts->tv_sec += 3600 * __atomic_load_n(&hours, __ATOMIC_RELAXED);
+	return err;
+}
 
 static uint64_t now_ns(void)
 {
@@ -312,6 +329,65 @@ static void beside(void)
 	done("loop_beside_readers_and_switches");
 }
 
+#define RESETS	2000
+
+enum { OLD, RESET, NEW, SEEN };
+
+static int phase;
+
+static void await(int wanted)
+{
+	while (__atomic_load_n(&phase, __ATOMIC_ACQUIRE) != wanted)
+		sched_yield();
+}
+
+static void go_to(int next)
+{
+	__atomic_store_n(&phase, next, __ATOMIC_RELEASE);
+}
+
+/* For each reset, has a round of an hour before it, and short ones after it. */
+static void *run_loop(void *arg)
+{
+	for (int i = 0; i < RESETS; i++) {
+		await(OLD);
+		at_loop_poll_begin(&loop);
+		at_loop_poll_end(&loop);
+		__atomic_add_fetch(&hours, 1, __ATOMIC_RELAXED);
+		at_loop_poll_begin(&loop);
+		go_to(RESET);
+		await(NEW);
+		for (int k = 0; k < 3; k++)
+			round_of(0, 0);
+		go_to(SEEN);
+	}
+	return arg;
+}
+
+static void resets(void)
+{
+	unsigned int old = 0;
+	pthread_t th;
+	bool seen;
+
+	at_loop_enable(&loop);
+	pthread_create(&th, NULL, run_loop, NULL);
+	for (int i = 0; i < RESETS; i++) {
+		await(RESET);
+		at_loop_reset(&loop);
+		go_to(NEW);
+		do {
+			seen = __atomic_load_n(&phase, __ATOMIC_ACQUIRE) == SEEN;
+			old += at_loop_percentile(&loop, 100) >= HOUR;
+			old += at_loop_delays(&loop).max >= HOUR;
+		} while (!seen);
+		go_to(OLD);
+	}
+	pthread_join(th, NULL);
+	check(!old);
+	done("reset_hides_old_delays_from_other_threads");
+}
+
 int main(void)
 {
 	first_round();
@@ -321,5 +397,6 @@ int main(void)
 	utilisation();
 	records();
 	beside();
+	resets();
 	return finish();
 }

@@ -3,7 +3,8 @@
  * Meters of event loops
  *
  * Only the loop's thread stores results. Any thread may set enabled_ and reset_. Other threads load
- * results with relaxed atomics, so their copy may lack the latest round in some members.
+ * results with relaxed atomics, so their copy may lack the latest round in some members. They load
+ * reset_ first, with acquire: if the loop's thread has cleared it, they see no delay from before.
  */
 #include <time.h>
 
@@ -167,8 +168,8 @@ AT_PUBLIC void at_loop_wait_(struct at_loop *loop)
 		return;
 	now = now_ns();
 	if (unlikely(get(loop->reset_)) && measured) {
-		set(loop->reset_, 0);
 		clear_delays(loop);
+		__atomic_store_n(&loop->reset_, 0, __ATOMIC_RELEASE);
 	}
 	if (loop->since_ && loop->waited_) {
 		active = now - loop->since_;
@@ -234,13 +235,18 @@ AT_PUBLIC struct at_loop_use at_loop_utilization_since(const struct at_loop *loo
 	return use_of(get(loop->idle_) - then->idle, get(loop->active_) - then->active);
 }
 
+static bool is_reset(const struct at_loop *loop)
+{
+	return __atomic_load_n(&loop->reset_, __ATOMIC_ACQUIRE);
+}
+
 AT_PUBLIC struct at_loop_delay at_loop_delays(const struct at_loop *loop)
 {
 	struct at_loop_delay d = { 0 };
 	double sum, squares, variance;
 	uint64_t count;
 
-	if (get(loop->reset_))
+	if (is_reset(loop))
 		return d;
 	/* Load the count only once, because the loop's thread may clear it meanwhile. */
 	count = get(loop->count_);
@@ -259,11 +265,12 @@ AT_PUBLIC struct at_loop_delay at_loop_delays(const struct at_loop *loop)
 
 AT_PUBLIC uint64_t at_loop_percentile(const struct at_loop *loop, double percent)
 {
-	uint64_t total = 0, below = 0, max = get(loop->max_);
+	uint64_t total = 0, below = 0, max;
 	double wanted;
 
-	if (get(loop->reset_))
+	if (is_reset(loop))
 		return 0;
+	max = get(loop->max_);
 	for (unsigned int i = 0; i < ASYNCTRACE_LOOP_CLASSES; i++)
 		total += get(loop->of_[i]);
 	wanted = total * percent / 100;
