@@ -3,6 +3,7 @@
  * Tests of sizes of the heap, and of collections that a runtime reports
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <asynctrace/inprocess.h>
 #include <asynctrace/memory.h>
 
 #include "kept.h"
@@ -322,6 +324,56 @@ static void removal_waits(void)
 	done("removal_waits_for_a_listener_that_runs");
 }
 
+static int forking;
+
+static void before_fork(void)
+{
+	__atomic_store_n(&forking, 1, __ATOMIC_RELEASE);
+}
+
+static void stops_trace(const struct at_collection *before, const struct at_collection *after,
+			void *arg)
+{
+	(void)before;
+	(void)after;
+	__atomic_store_n(&in_listener, 1, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&forking, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	/* Let fork(2) call the library's handlers. */
+	usleep(100000);
+	*(int *)arg = at_trace_stop(NULL);
+}
+
+/*
+ * Run it before a trace: whichever handlers of fork(2) the library has registered first, a fork
+ * must wait for the listener.
+ */
+static void fork_waits(void)
+{
+	const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int stopped = 1, status;
+	pthread_t collector;
+
+	alarm(600);
+	check(!at_collection_listen(stops_trace, &stopped));
+	check(!at_trace_start(fd, NULL));
+	pthread_atfork(before_fork, NULL, NULL);
+	pthread_create(&collector, NULL, collect_once, NULL);
+	while (!__atomic_load_n(&in_listener, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	/* TSan would report that the collector exists in the child at its exit(2). */
+	if (!fork())
+		syscall(SYS_exit_group, 0);
+	wait(&status);
+	pthread_join(collector, NULL);
+	in_listener = 0;
+	check(!stopped);
+	check(!at_collection_unlisten(stops_trace, &stopped));
+	close(fd);
+	alarm(0);
+	done("fork_waits_for_a_listener_that_stops_a_trace");
+}
+
 static void may_end_thread(const struct at_collection *before, const struct at_collection *after,
 			   void *arg)
 {
@@ -403,6 +455,7 @@ int main(void)
 	if (!SANITIZED)
 		sizes();
 	both_sides();
+	fork_waits();
 	only_while_listening();
 	removal_within();
 	replacement_within();

@@ -34,6 +34,13 @@ struct at_fork_handlers {
 
 /* Registers the caller's handlers. Called at each start; further calls have no effect. */
 int at_inproc_handle_fork(const struct at_fork_handlers *handlers);
+/*
+ * Registers the handlers of fork(2) that take the lock of at_inproc_lock(). Call it before the
+ * registration of handlers for a lock under which callbacks of the program run. As fork(2) calls
+ * the handlers that were registered last first, it then takes the locks in the order in which a
+ * callback that starts or stops a trace takes them. Takes the lock. Returns 0 or a negative errno.
+ */
+int at_inproc_fork_first(void);
 struct at_area *at_rings_area(void);
 /*
  * Makes the caller a user of the rings. If there are no rings, allocates them by @shape and

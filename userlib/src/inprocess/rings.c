@@ -104,16 +104,34 @@ static void in_child(void)
 		       ASYNCTRACE_REASON_FORKED, 0);
 }
 
+static int register_fork(void)
+{
+	int err = 0;
+
+	if (!rings.fork_handled)
+		err = -pthread_atfork(before_fork, after_fork, in_child);
+	rings.fork_handled = !err;
+	return err;
+}
+
+int at_inproc_fork_first(void)
+{
+	struct at_quiet quiet;
+	int err;
+
+	at_inproc_lock(&quiet);
+	err = register_fork();
+	at_inproc_unlock(&quiet);
+	return err;
+}
+
 int at_inproc_handle_fork(const struct at_fork_handlers *handlers)
 {
 	int err, i = 0;
 
-	if (!rings.fork_handled) {
-		err = -pthread_atfork(before_fork, after_fork, in_child);
-		if (err)
-			return err;
-		rings.fork_handled = true;
-	}
+	err = register_fork();
+	if (err)
+		return err;
 	while (rings.handlers[i] && rings.handlers[i] != handlers)
 		i++;
 	rings.handlers[i] = handlers;

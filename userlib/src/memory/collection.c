@@ -11,6 +11,7 @@
 #include <asynctrace/memory.h>
 #include <asynctrace/trace.h>
 
+#include "inprocess/flight.h"
 #include "writer/internal.h"
 #include "writer/operation.h"
 
@@ -25,6 +26,7 @@ struct listener {
 /*
  * Protects the variables below. Listeners are called under the lock, so that a removal by another
  * thread waits for them. The lock is recursive, because listeners may add and remove listeners.
+ * Listeners may also start and stop traces: take this lock before that of at_inproc_lock().
  */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 /*
@@ -122,7 +124,8 @@ AT_PUBLIC int at_collection_listen(at_collection_fn fn, void *arg)
 		return -EINVAL;
 	cancel = take_lock();
 	if (!fork_handled)
-		err = -pthread_atfork(before_fork, after_fork, in_child);
+		err = at_inproc_fork_first() ?:
+		      -pthread_atfork(before_fork, after_fork, in_child);
 	fork_handled = !err;
 	if (err) {
 		/*
