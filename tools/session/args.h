@@ -90,7 +90,8 @@ enum {
 	"                          all that begin with http (default: all that you may\n" \
 	"                          record)\n" \
 	"  -b, --buffer-size SIZE  size of each CPU's ring, for each provider and the kernel: a\n" \
-	"                          power of two from 16K to 1G (default: 1M);\n" \
+	"                          power of two from 16K to 1G (default: 1M); programs have\n" \
+	"                          up to 16M unless they reserve more addresses;\n" \
 	"                          PATTERN=SIZE: for matching providers\n" \
 	"  -s, --sched WHICH       scheduling of targets (the providers' threads, and their\n" \
 	"                          wakers; default), all (all threads), or off\n" \
