@@ -35,14 +35,32 @@ static void forget_file(struct at_output *out)
 }
 
 /*
- * Sets a lock. Returns 0; -EBUSY if another process has one; -ENOLCK if the file system has no
- * locks, or if a sandbox or a security module forbids them.
+ * Has this process locked the file? Another copy of the library in the process, as in a plug-in,
+ * may write there. The locks of a process do not conflict with each other, but F_OFD_GETLK asks for
+ * a lock of the open file, with which they do. The locks of files that the caller opened may be the
+ * program's own.
+ */
+static bool locked_by_us(const struct at_output *out)
+{
+	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return *out->name && !fcntl(out->fd, F_OFD_GETLK, &l) && l.l_type != F_UNLCK &&
+	       l.l_pid == getpid();
+}
+
+/*
+ * Sets a lock. Returns 0; -EBUSY if another process, or another copy of the library, has one;
+ * -ENOLCK if the file system has no locks, or if a sandbox or a security module forbids them.
  */
 static int set_lock(struct at_output *out)
 {
 	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	bool busy;
 
+	if (locked_by_us(out)) {
+		out->owner = getpid();
+		return -EBUSY;
+	}
 	if (!fcntl(out->fd, F_SETLK, &l))
 		return 0;
 	busy = errno == EAGAIN;
@@ -55,8 +73,8 @@ static int set_lock(struct at_output *out)
 }
 
 /*
- * Locks the file of @out for this process. Returns 0; -EBUSY if another process has the lock;
- * -EBADF if the descriptor is not open for writing. *unlocked: locks are not possible. A character
+ * Locks the file of @out for this process. Returns 0; -EBUSY if the file is already locked; -EBADF
+ * if the descriptor is not open for writing. *unlocked: locks are not possible. A character
  * device is not locked, because many processes may write to /dev/null.
  */
 static int lock_file(struct at_output *out, bool *unlocked)
