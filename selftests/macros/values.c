@@ -55,6 +55,14 @@ static void numbers(void)
 	VALUE(TA_KOID(42u));
 }
 
+/* The types of bit-fields differ in C and C++, and between compilers, but their values do not. */
+static struct {
+	unsigned int narrow : 3;
+	int signed_narrow : 5;
+	uint64_t wide : 40;
+	int64_t signed_wide : 63;
+} fields = { 7, -16, (1ull << 40) - 1, -(1ll << 62) };
+
 static void plain_numbers(void)
 {
 	VALUE((bool)true);
@@ -69,6 +77,12 @@ static void plain_numbers(void)
 	PLAIN_2(uint64_t, UINT64_MAX);
 	VALUE(1.f);
 	VALUE(1.);
+	VALUE(1.l);
+	VALUE(fields.narrow);
+	VALUE(fields.signed_narrow);
+	VALUE(fields.wide);
+	VALUE(fields.signed_wide);
+	TRACE_COUNTER("values", "counter", 1, "key", fields.wide);
 #ifdef __cplusplus
 	VALUE(nullptr);
 	PLAIN_3(int8, INT8_LEAST, INT8_MOST);

@@ -54,7 +54,8 @@ typedef uint64_t trace_vthread_id_t;
 
 /*
  * A plain value works as well: its type selects one of the macros above. In C these are
- * arithmetic types, strings and pointers to objects; in C++ also enumerations, std::string,
+ * arithmetic types, bit-fields, strings and pointers to objects. A long double is recorded as a
+ * double; in C++ also enumerations, std::string,
  * std::string_view and arrays of char that have no NUL.
  */
 #ifdef __cplusplus
@@ -74,12 +75,25 @@ typedef uint64_t trace_vthread_id_t;
 	(const struct at_arg_[]){ TRACE_EACH_PAIR_(m, __VA_ARGS__) at_arg_null_() }
 #define TA_STRING(v)		at_arg_string_(v)
 /*
- * A type without a branch in _Generic() must be a pointer: __builtin_classify_type() then returns
- * 5. A float is not passed to that function, because its promotion to double would cause a warning
- * (-Wdouble-promotion).
+ * A type without a branch in _Generic() must be a pointer or a bit-field: __builtin_classify_type()
+ * then returns 5 or 1. A float is not passed to that function, because its promotion to double
+ * would cause a warning (-Wdouble-promotion).
  */
-#define TRACE_IS_POINTER_(v) \
-	(__builtin_classify_type(_Generic((v), float: 0, default: (v))) == 5)
+#define TRACE_CLASS_(v) \
+	__builtin_classify_type(_Generic((v), float: 0.0, default: (v)))
+#define TRACE_IS_POINTER_(v)	(TRACE_CLASS_(v) == 5)
+#define TRACE_IS_INTEGER_(v)	(TRACE_CLASS_(v) == 1)
+/*
+ * With gcc, a bit-field has a type of its own. The unary plus makes an int of a narrow one. A wide
+ * one has up to 63 bits. Integers of 128 bits get @otherwise, because they would be cut.
+ */
+#define TRACE_BIT_FIELD_(v, otherwise) \
+	_Generic(+__builtin_choose_expr(TRACE_IS_INTEGER_(v), (v), 0.0), \
+		 double: otherwise, \
+		 at_int128_: otherwise, \
+		 at_uint128_: otherwise, \
+		 int: at_arg_i32_, \
+		 default: at_arg_i64_)
 #define TRACE_NUMBER_TYPES_ \
 	struct at_number_: at_arg_of_number_, \
 	char: at_arg_i32_, \
@@ -94,7 +108,8 @@ typedef uint64_t trace_vthread_id_t;
 	long long: at_arg_i64_, \
 	unsigned long long: at_arg_u64_, \
 	float: at_arg_float_, \
-	double: at_arg_double_
+	double: at_arg_double_, \
+	long double: at_arg_long_double_
 #define TRACE_VALUE_(v) \
 	_Generic((v), \
 		 TRACE_NUMBER_TYPES_, \
@@ -102,10 +117,14 @@ typedef uint64_t trace_vthread_id_t;
 		 bool: at_arg_bool_, \
 		 char *: at_arg_string_, \
 		 const char *: at_arg_string_, \
-		 default: __builtin_choose_expr(TRACE_IS_POINTER_(v), at_arg_pointer_, \
-						at_value_of_unsupported_type_))(v)
+		 default: __builtin_choose_expr( \
+				TRACE_IS_POINTER_(v), at_arg_pointer_, \
+				TRACE_BIT_FIELD_(v, at_value_of_unsupported_type_)))(v)
 #define TRACE_NUMBER_(v) \
-	_Generic((v), TRACE_NUMBER_TYPES_, default: at_counter_takes_numbers_only_)(v)
+	_Generic((v), \
+		 TRACE_NUMBER_TYPES_, \
+		 bool: at_counter_takes_numbers_only_, \
+		 default: TRACE_BIT_FIELD_(v, at_counter_takes_numbers_only_))(v)
 /* In C, a constant of an enumeration is an int, a variable is an unsigned int. */
 #define TRACE_SCOPE_CHECK_(s) \
 	_Generic((s), int: at_of_int_, unsigned int: at_of_unsigned_, \

@@ -249,6 +249,11 @@ TRACE_INLINE_ struct at_arg_ at_arg_float_(float v)
 	return at_arg_double_(TRACE_TO_(double, v));
 }
 
+TRACE_INLINE_ struct at_arg_ at_arg_long_double_(long double v)
+{
+	return at_arg_double_(TRACE_TO_(double, v));
+}
+
 TRACE_INLINE_ struct at_arg_ at_arg_pointer_(const volatile void *v)
 {
 	return at_arg_make_(ASYNCTRACE_FXT_ARG_POINTER, TRACE_ADDRESS_(v));
@@ -279,6 +284,9 @@ TRACE_INLINE_ struct at_arg_ at_arg_same_(struct at_arg_ a)
 {
 	return a;
 }
+
+__extension__ typedef __int128 at_int128_;
+__extension__ typedef unsigned __int128 at_uint128_;
 
 /* Never defined. TRACE_VALUE_ selects it for a value of an unsupported type. */
 extern const struct at_no_value_ *const at_value_of_unsupported_type_;

@@ -98,7 +98,16 @@ template <typename T>
 		 long long: 8, \
 		 unsigned long long: -8, \
 		 float: 0, \
-		 default: __builtin_choose_expr(TRACE_IS_POINTER_(v), -8, 0))
+		 default: __builtin_choose_expr(TRACE_IS_POINTER_(v), -8, \
+						TRACE_PROBE_BIT_FIELD_(v)))
+/* As TRACE_BIT_FIELD_ records it */
+#define TRACE_PROBE_BIT_FIELD_(v) \
+	_Generic(+__builtin_choose_expr(TRACE_IS_INTEGER_(v), (v), 0.0), \
+		 double: 0, \
+		 at_int128_: 0, \
+		 at_uint128_: 0, \
+		 int: 4, \
+		 default: 8)
 #define TRACE_PROBE_VALUE_(x, i, v) TRACE_PROBE_COMMA##i##_ TRACE_VALUE_(v)
 #define TRACE_PROBE_WITH_(values, list, ...) \
 	do { \
