@@ -141,8 +141,9 @@ void at_operation_end(struct at_operation *operation, const char *category, cons
  *
  * Scopes of a thread nest: they must end in the reverse order of their begins. If siglongjmp(3)
  * leaves a scope, the end of the enclosing scope ends it, too. A scope must end on the thread on
- * which it began: an end on another thread has no effect. Code that suspends a function and resumes
- * it later, as coroutines do, must leave the function's scope before and enter it again
+ * which it began. An end on another thread has no effect, unless the first thread has ended: the
+ * other thread may have got its memory, and then its own scopes end. Code that suspends a function
+ * and resumes it later, as coroutines do, must leave the function's scope before and enter it again
  * afterwards, also on the same thread. See at_operation_enter(3) for scopes that end in another
  * order.
  *
