@@ -17,6 +17,9 @@ int atc_pauses_take(struct atc_pauses *p, uint32_t what, uint64_t ns)
 {
 	struct atc_pause *of;
 
+	/* The clock may be set wrong in a forged chunk: keep the times in order. */
+	if (ns < p->known)
+		ns = p->known;
 	/* The kernel drops moments of a full log. A start shows that a stop came before it. */
 	if (what == ASYNCTRACE_MOMENT_START && p->known) {
 		if (p->nr == p->room) {
