@@ -92,8 +92,7 @@ static bool is_touched(const struct machine *k, int t)
 /*
  * Notes the first switch of @t. If @t leaves a CPU, it has been running since the begin of the
  * trace. If @t @comes to a CPU after a wakeup, its state before the wakeup stays unknown. Without a
- * wakeup, its state before the switch stays unknown, because it may be a new thread. But if the
- * switch has its operation, it has been waiting for a CPU since the begin.
+ * wakeup, it has been waiting for a CPU since the begin.
  */
 static void note_switch(struct machine *k, int t, bool comes)
 {
@@ -103,10 +102,8 @@ static void note_switch(struct machine *k, int t, bool comes)
 		return;
 	k->threads[t].switched = true;
 	m->first[t] = k->now;
-	if (!comes || (m->unsure[t] == m->ns && m->cells && k->threads[t].cell))
+	if (!comes || m->unsure[t] == m->ns)
 		m->unsure[t] = 0;
-	else if (m->unsure[t] == m->ns)
-		m->unsure[t] = k->now;
 }
 
 /* Thread @t leaves its CPU. */

@@ -435,38 +435,6 @@ static void unlisted_thread_counts_from_first_record(void **state)
 	trace_free(&t);
 }
 
-/*
- * Thread 1 sleeps until thread 3 wakes it. The first record of thread 3 is a switch to it. Only if
- * the recorder has listed thread 3 since the begin, thread 3 was runnable before.
- */
-static void new_thread_is_not_runnable_before(void **state)
-{
-	for (int listed = 0; listed < 2; listed++) {
-		struct trace t = { 0 };
-
-		put_clock(&t, 1);
-		put_state(&t, 3, 0, listed ? 1 : 30, 30, 31);
-		put_switch(&t, 2, 0, 0, 1, 0);
-		put_duration(&t, 10, 100, 1, "handle");
-		BEGINS(&t, 11, 1, 1);
-		put_switch(&t, 20, 0, 1, 0, SLEEPS);
-		put_switch(&t, 51, 0, 0, 3, 0);
-		put_wakeup(&t, 90, 0, 1, 3);
-		put_switch(&t, 91, 0, 3, 1, EXITS);
-		ENDS(&t, 95, 1, 1);
-		put_switch(&t, 99, 0, 1, 0, SLEEPS);
-		expect_rows(&t, listed ?
-			    "req 1 11-95: 11-20 running t1, 20-90 blocked/sleep t1 in handle by t3, "
-			    "90-91 runnable/woken t1 by t3, 91-95 running t1 | 11-20 running t1, "
-			    "20-51 runnable t3 by idle ?, 51-90 running t3, "
-			    "90-91 runnable/woken t1 by t3, 91-95 running t1" :
-			    "req 1 11-95: 11-20 running t1, 20-90 blocked/sleep t1 in handle by t3, "
-			    "90-91 runnable/woken t1 by t3, 91-95 running t1 | 11-20 running t1, "
-			    "20-51 blocked/sleep t1 in handle by t3, 51-90 running t3, "
-			    "90-91 runnable/woken t1 by t3, 91-95 running t1", NULL);
-	}
-}
-
 static void stop_of_the_session_hides_states(void **state)
 {
 	struct trace t = { 0 };
@@ -732,7 +700,6 @@ int main(void)
 		cmocka_unit_test(reading_ends_what_was_known_of_others),
 		cmocka_unit_test(state_of_earlier_file_overrides_records),
 		cmocka_unit_test(unlisted_thread_counts_from_first_record),
-		cmocka_unit_test(new_thread_is_not_runnable_before),
 		cmocka_unit_test(stop_of_the_session_hides_states),
 		cmocka_unit_test(file_may_begin_with_a_stopped_session),
 		cmocka_unit_test(state_read_after_a_stop_does_not_count),

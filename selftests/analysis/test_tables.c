@@ -137,7 +137,7 @@ static int on_wait(void *arg, const struct analysis_wait *wait)
 	return 0;
 }
 
-/* Returns how often a thread ran after it was runnable, as far as the records show it. */
+/* Returns how often a thread ran after it was runnable. */
 static size_t waits_in_model(void)
 {
 	size_t nr = 0;
@@ -145,8 +145,7 @@ static size_t waits_in_model(void)
 	for (unsigned int t = 0; t < model.threads; t++)
 		for (unsigned int ns = 1; ns < model.ns; ns++)
 			nr += model.state[t][ns] == ANALYSIS_RUNNING &&
-			      model.state[t][ns - 1] == ANALYSIS_RUNNABLE &&
-			      !model_is_unsure(&model, t, ns - 1);
+			      model.state[t][ns - 1] == ANALYSIS_RUNNABLE;
 	return nr;
 }
 

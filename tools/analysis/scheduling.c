@@ -466,37 +466,9 @@ static int comes_inferred(struct analysis *a, struct thread *t, const struct ite
 	return last && last->pending ? settle_as_is(a, t) : 0;
 }
 
-/*
- * True if the switch @it to @t may be the first one after @t was created. No record tells since
- * when a new thread can run. A thread that has written an event, or that works on an operation, has
- * run before.
- */
-static bool may_be_new(const struct analysis *a, struct thread *t, const struct item *it)
-{
-	return !last_span(t) && !t->first_seen && !t->durations && !it->other_operation &&
-	       (!t->existed || t->existed > a->totals.begin);
-}
-
-/*
- * The state of @t before its first record, at @ns, stays unknown. Adds a span for it only if @t may
- * have lost records then, or if @t existed.
- */
-static int settle_new(struct analysis *a, struct thread *t, uint64_t ns)
-{
-	int err;
-
-	if (a->lost_until <= a->totals.begin && (!t->existed || t->existed >= ns))
-		return 0;
-	err = note_change(a, t);
-	if (!err)
-		err = begin_pending(a, t, ns);
-	return err ? err : settle_as_is(a, t);
-}
-
 static int comes(struct analysis *a, struct thread *t, const struct item *it)
 {
 	int err = it->inferred ? comes_inferred(a, t, it) :
-		  may_be_new(a, t, it) ? settle_new(a, t, it->ns) :
 		  settle(a, t, it->ns, ANALYSIS_RUNNABLE, it->cpu);
 	/*
 	 * True if a wakeup may have come while the thread runs, without a record after this switch:
