@@ -60,6 +60,13 @@ int tool_flush(void)
 	return reader_is_gone() ? EPIPE : -1;
 }
 
+int tool_print(const char *text, size_t len)
+{
+	const int err = note_failure(fwrite(text, 1, len, stdout) != len);
+
+	return err ? err : tool_flush();
+}
+
 int tool_end(int status)
 {
 	const int err = tool_flush();

@@ -54,6 +54,8 @@ void tool_help(const char *text);
  * unknown.
  */
 int tool_flush(void);
+/* Prints @len bytes and flushes standard output. Returns the same as tool_flush(). */
+int tool_print(const char *text, size_t len);
 /*
  * Flushes standard output. Returns the exit status of a command that would exit with @status: if
  * some output could not be written, prints a message and returns a status that is not 0. EPIPE is

@@ -329,7 +329,7 @@ static bool write_text(struct top *t, const char *text, size_t len)
 			t->cut = done;
 			return false;
 		}
-		if (fwrite(text + done, 1, part, stdout) != part || tool_flush())
+		if (tool_print(text + done, part))
 			return false;
 		done += part;
 	}
