@@ -197,23 +197,32 @@ static void at_switch_all(const struct at_task *a, const struct at_task *b,
 		at_switch_session(ks, a, b, prev, next, state, preempt);
 }
 
+/* Change a flag of @slow, whose other flags other CPUs may change at the same time. */
+static void at_slow_set(struct at_attention *attention, u8 flag, bool on)
+{
+	u8 old = READ_ONCE(attention->slow);
+
+	while (!try_cmpxchg(&attention->slow, &old, on ? old | flag : old & ~flag))
+		;
+}
+
 /* Returns the session whose task has left while this CPU ran it, or NULL. */
 static struct at_ksched *at_switch_leaver(const struct at_task *next)
 {
 	struct at_attention *attention = this_cpu_ptr(&at_attention);
 	struct at_ksched *ks;
 
-	if (!READ_ONCE(attention->left))
+	if (!(READ_ONCE(attention->slow) & AT_SLOW_LEFT))
 		return NULL;
 	/*
-	 * Pairs with the store-release in at_probes_watch(). Clear @left before reading @leaver: if
-	 * another CPU sets both meanwhile, the next switch sees them.
+	 * Clear the flag before reading @leaver: if another CPU sets both meanwhile, the next
+	 * switch sees them. Pairs with at_probes_watch(); at_slow_set() is a full barrier.
 	 */
-	xchg(&attention->left, false);
+	at_slow_set(attention, AT_SLOW_LEFT, false);
 	ks = READ_ONCE(attention->leaver);
 	/* If the incoming task is the one that leaves, its switch out will find no entry. */
 	if (next && READ_ONCE(next->leaving))
-		WRITE_ONCE(attention->left, true);
+		at_slow_set(attention, AT_SLOW_LEFT, true);
 	return ks;
 }
 
@@ -288,9 +297,10 @@ static noinline void at_switch_slow(struct at_task *a, struct at_task *b,
 				    u32 state, bool preempt)
 {
 	__this_cpu_inc(at_probe_cost.calls);
-	if (__this_cpu_read(at_attention.all))
+	if (__this_cpu_read(at_attention.slow) & AT_SLOW_ALL)
 		at_switch_all(a, b, prev, next, state, preempt);
-	if (__this_cpu_read(at_attention.open) || __this_cpu_read(at_attention.left))
+	if (__this_cpu_read(at_attention.open) ||
+	    __this_cpu_read(at_attention.slow) & AT_SLOW_LEFT)
 		at_switch_pending(a, b, prev, next, state, preempt);
 	if (a && !a->ks->all)
 		at_switch_session(a->ks, a, b, prev, next, state, preempt);
@@ -376,7 +386,7 @@ static noinline void at_switch_attention(struct at_task *a, struct at_task *b,
 	 * record of the switch out of @prev: at_switch_pending() has nothing to do.
 	 */
 	if (b && b->ks == __this_cpu_read(at_attention.opener) &&
-	    !__this_cpu_read(at_attention.all) && !__this_cpu_read(at_attention.left)) {
+	    !__this_cpu_read(at_attention.slow)) {
 		__this_cpu_write(at_attention.open, false);
 		at_switch_traced(a, b, prev, next, state, preempt);
 	} else {
@@ -423,7 +433,7 @@ static noinline void at_waking_slow(const struct at_task *e, struct task_struct 
 	struct at_ksched *ks;
 
 	__this_cpu_inc(at_probe_cost.calls);
-	if (__this_cpu_read(at_attention.all))
+	if (__this_cpu_read(at_attention.slow) & AT_SLOW_ALL)
 		list_for_each_entry_rcu(ks, &at_all_kscheds, node)
 			at_waking_session(ks, slots, e, p);
 	if (e && !e->ks->all)
@@ -520,7 +530,7 @@ static notrace void at_probe_waking(void *data, struct task_struct *p)
 		return;
 	}
 	at_assert_irqs_off();
-	if (unlikely(__this_cpu_read(at_attention.all))) {
+	if (unlikely(__this_cpu_read(at_attention.slow))) {
 		at_waking_slow(at_task_find(p), p);
 		return;
 	}
@@ -753,7 +763,7 @@ static void at_probes_route(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		WRITE_ONCE(per_cpu(at_attention, cpu).all, all);
+		at_slow_set(per_cpu_ptr(&at_attention, cpu), AT_SLOW_ALL, all);
 }
 
 /* Record every task for a session. With at_lock held. */
@@ -803,8 +813,8 @@ void at_probes_watch(const struct at_task *e)
 	if (e->ks->all || !READ_ONCE(e->ks->on))
 		return;
 	WRITE_ONCE(attention->leaver, e->ks);
-	/* Pairs with the xchg() in at_switch_leaver(), which finds @leaver and e->leaving. */
-	smp_store_release(&attention->left, true);
+	/* Full barrier. at_switch_leaver() finds @leaver and e->leaving. */
+	at_slow_set(attention, AT_SLOW_LEFT, true);
 }
 
 void at_sched_cost(struct at_sched_cost *cost)

@@ -11,6 +11,7 @@
 #define AT_RECORD_H
 
 #include <linux/asynctrace_fxt.h>
+#include <linux/bits.h>
 #include <linux/hardirq.h>
 #include <linux/hash.h>
 #include <linux/percpu.h>
@@ -53,28 +54,35 @@ struct at_probe_cost {
 
 DECLARE_PER_CPU(struct at_probe_cost, at_probe_cost);
 
+/* at_attention.slow: a session records every task */
+#define AT_SLOW_ALL	BIT(0)
+/*
+ * at_attention.slow: a task that at_attention.leaver shows as running on this CPU may have no entry
+ * any more. Its switch out must be recorded, too. Set under at_tasks_lock, cleared by this CPU
+ */
+#define AT_SLOW_LEFT	BIT(1)
+
 /**
  * struct at_attention - reasons why a CPU's probes must not take the fast path
  * @open: @opener has recorded the switch in of the running task, but does not trace the task:
  *	its switch out must be recorded, too; changed by this CPU only
- * @all: a session records every task
- * @left: a task that @leaver shows as running on this CPU may have no entry any more: its
- *	switch out must be recorded, too; set under at_tasks_lock, cleared by this CPU
- * @any: nonzero if @open, @all or @left is set
+ * @slow: AT_SLOW_*; other CPUs change it, too, see at_slow_set()
+ * @any: nonzero if @open is set or @slow is not 0. It has 16 bits, because gcc needs two
+ *	instructions to test a wider word
  * @opener: the session that @open refers to; NULL: that session has ended, and
  *	at_probes_forget() has cleared the pointer. No other session can be an opener, because
  *	only the session that traces the previous task sets @open
- * @leaver: the session that @left refers to; NULL: that session has ended. If tasks of several
- *	sessions lose their entries before the CPU's next switch, only the last one counts
+ * @leaver: the session that AT_SLOW_LEFT refers to; NULL: that session has ended. If tasks of
+ *	several sessions lose their entries before the CPU's next switch, only the last one
+ *	counts
  */
 struct at_attention {
 	union {
 		struct {
 			bool open;
-			bool all;
-			bool left;
+			u8 slow;
 		};
-		u32 any;
+		u16 any;
 	};
 	struct at_ksched *opener;
 	struct at_ksched *leaver;
