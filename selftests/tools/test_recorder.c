@@ -404,6 +404,7 @@ static void end_of_command_does_not_end_the_wait(void **state)
 
 /* --- the directory of the tests --------------------------------------------------------------- */
 
+/* A template of mkdtemp(3), which replaces each X */
 static char directory[] = "/tmp/recorder-XXXXXX";
 
 static int enter(void **state)

@@ -54,9 +54,9 @@ typedef uint64_t trace_vthread_id_t;
 
 /*
  * A plain value works as well: its type selects one of the macros above. In C these are
- * arithmetic types, bit-fields, strings and pointers to objects. A long double is recorded as a
- * double; in C++ also enumerations, std::string,
- * std::string_view and arrays of char that have no NUL.
+ * arithmetic types, bit-fields, strings and pointers to objects; in C++ also enumerations,
+ * std::string, std::string_view and arrays of char that have no NUL. A long double is recorded as
+ * a double.
  */
 #ifdef __cplusplus
 #include <asynctrace/detail/values.hpp>

@@ -17,7 +17,7 @@ int atc_pauses_take(struct atc_pauses *p, uint32_t what, uint64_t ns)
 {
 	struct atc_pause *of;
 
-	/* The clock may be set wrong in a forged chunk: keep the times in order. */
+	/* A damaged chunk may have any time. Keep the times in order for the search. */
 	if (ns < p->known)
 		ns = p->known;
 	/* The kernel drops moments of a full log. A start shows that a stop came before it. */
