@@ -82,11 +82,16 @@ static void close_run(struct run *x)
 	close(x->err);
 }
 
-/* Runs record or session, and expects the exit status @status. */
+/* Runs record or session, and expects the exit status @status. @out: as for begin() */
+static void run_into(struct run *x, int status, const char *const *args, int out)
+{
+	begin(x, args, out);
+	end(x, status);
+}
+
 static void run(struct run *x, int status, const char *const *args)
 {
-	begin(x, args, memfd_create("out", 0));
-	end(x, status);
+	run_into(x, status, args, memfd_create("out", 0));
 }
 
 #define RUN(x, status, ...)	run(x, status, (const char *const[]){ __VA_ARGS__, NULL })
@@ -319,6 +324,31 @@ static void stalled_reader_is_named(void **state)
 	}
 }
 
+/* The pipe takes the whole trace at once, so the recorder never waits. */
+static void taking_reader_is_not_called_stalled(void **state)
+{
+	static const char *const rows[][9] = {
+		{ "record", "-s", "off", "-o", "-", "-d", "0.01" },
+		{ "record", "-s", "off", "-o", "-", "--", "true" },
+		{ "record", "-s", "off", "-o", "-", "-m", "circular", "-d", "0.01" },
+	};
+	struct run x;
+
+	(void)state;
+	fake = (struct fake_module){ .chunks = 1 };
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int fds[2];
+
+		assert_int_equal(pipe(fds), 0);
+		assert_true(fcntl(fds[1], F_SETPIPE_SZ, 1 << 20) > 0);
+		run_into(&x, 0, rows[i], fds[1]);
+		if (strstr(x.said, WAITS))
+			fail_msg("row %zu: %s", i, x.said);
+		close(fds[0]);
+		close_run(&x);
+	}
+}
+
 static void refused_providers_are_told_at_the_end(void **state)
 {
 	static const char *const args[] = {
@@ -433,6 +463,7 @@ int main(void)
 		cmocka_unit_test(refused_providers_are_told_at_the_end),
 		cmocka_unit_test(destroyed_session_is_a_failure),
 		cmocka_unit_test(stalled_reader_is_named),
+		cmocka_unit_test(taking_reader_is_not_called_stalled),
 		cmocka_unit_test(end_of_command_does_not_end_the_wait),
 	};
 

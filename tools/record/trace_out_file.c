@@ -111,7 +111,8 @@ static ssize_t write_out(void *arg, const void *buf, size_t len)
 		while (!fds[0].revents) {
 			if (poll(fds, 2, STALLED_MS) < 0 && errno != EINTR)
 				return -errno;
-			if (o->interrupted && o->interrupted(o->arg) && !fds[0].revents)
+			/* A reader that takes data must not be reported as one that takes none. */
+			if (!fds[0].revents && o->interrupted && o->interrupted(o->arg))
 				return -EINTR;
 		}
 		n = write(o->fd, buf, whole_records(o, buf, len));
