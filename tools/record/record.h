@@ -259,7 +259,7 @@ bool record_take_seconds(struct record_options *o, const char *text);
 bool record_check_output(const struct recorder *r);
 /*
  * Runs a recording. Returns 0, a negative errno, or the exit status of a command that could not
- * be executed.
+ * be executed, or that was not executed because of a signal.
  */
 int record_all(struct recorder *r);
 
@@ -406,8 +406,8 @@ int record_take_alerts(struct recorder *r);
 
 /* setup.c */
 /*
- * Does everything that can fail before there is something to record. Returns 0 or a negative
- * errno after a message.
+ * Does everything that can fail before there is something to record. Returns 0, or after a message
+ * a negative errno, or the exit status if a signal came and there is a command.
  */
 int record_setup(struct recorder *r);
 

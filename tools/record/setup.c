@@ -171,5 +171,9 @@ int record_setup(struct recorder *r)
 	r->out.ends = r->opt.snapshot ? "the snapshot ends here, the session goes on" :
 		      r->opt.attach ? "reading ends here, the session goes on" :
 				      "recording ends here";
-	return trace_out_open(&r->out);
+	err = trace_out_open(&r->out);
+	/* A signal came while a named pipe had no reader, so the command is not started. */
+	if (err == -EINTR && r->nr_signals && r->opt.cmd)
+		return record_exit_status(r->signal);
+	return err;
 }
