@@ -108,7 +108,7 @@ static void write_file(const char *path, uint64_t seed, uint64_t *stored)
 
 	assert_int_equal(trace_out_open(&o), 0);
 	write_events(&o, seed, EVENTS);
-	assert_int_equal(trace_out_finish(&o, false, 0), 0);
+	assert_int_equal(trace_out_finish(&o, false), 0);
 	*stored = trace_out_stored(&o);
 	assert_int_equal(*stored, size_of(path));
 	trace_out_free(&o);
@@ -150,7 +150,7 @@ static void rotated_files_are_packed_one_by_one(void **state)
 		o.numbered = true;
 		assert_int_equal(trace_out_open(&o), 0);
 		write_events(&o, rnd(), EVENTS);
-		assert_int_equal(trace_out_finish(&o, false, 0), 0);
+		assert_int_equal(trace_out_finish(&o, false), 0);
 		assert_true(o.number > 5);
 		for (unsigned int n = 0; n <= o.number; n++) {
 			char name[32], *bytes;
@@ -202,7 +202,7 @@ static void full_disk_loses_whole_frames(void **state)
 		assert_int_equal(trace_out_open(&o), 0);
 		setrlimit(RLIMIT_FSIZE, &limit);
 		write_events(&o, rnd(), EVENTS);
-		trace_out_finish(&o, false, 0);
+		trace_out_finish(&o, false);
 		setrlimit(RLIMIT_FSIZE, &before);
 		st = at_compose_stats(o.compose);
 		assert_true(st->total.unwritten > 0 && st->total.delivered > 0);
@@ -241,7 +241,7 @@ static void killed_recorder_leaves_whole_frames(void **state)
 		assert_false(complete);
 		assert_true(events_in(path) > 0);
 		free(bytes);
-		trace_out_finish(&o, false, 0);
+		trace_out_finish(&o, false);
 		trace_out_free(&o);
 		unlink(path);
 	}

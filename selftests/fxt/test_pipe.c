@@ -98,7 +98,7 @@ static void test_pipe_gets_whole_records(void **unused)
 		if (rnd_chance(1))
 			assert_int_equal(trace_out_flush(&o), 0);
 	}
-	assert_int_equal(trace_out_finish(&o, false, 0), 0);
+	assert_int_equal(trace_out_finish(&o, false), 0);
 	shared = false;
 	pthread_join(t, NULL);
 	assert_int_equal(r.bytes, at_compose_stats(o.compose)->written);

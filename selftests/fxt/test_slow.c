@@ -386,7 +386,7 @@ static void make_slow(struct trace_out *o, struct server *v, uint64_t seed, unsi
 	v->s.arg = o;
 	rnd_seed(seed);
 	serve(v, requests);
-	trace_out_finish(o, false, 0);
+	trace_out_finish(o, false);
 }
 
 static struct trace_out slow_out(const char *path, uint64_t window)

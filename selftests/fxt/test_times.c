@@ -62,7 +62,7 @@ static void record(struct trace_out *o, struct times *m, bool losing)
 	m->s.take = take_chunk;
 	m->s.arg = o;
 	times_run(m, losing);
-	trace_out_finish(o, false, 0);
+	trace_out_finish(o, false);
 	times_free(m);
 }
 

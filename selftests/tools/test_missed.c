@@ -103,12 +103,12 @@ int trace_out_settle(struct trace_out *o, uint64_t ns)
 	return 0;
 }
 
-int trace_out_finish(struct trace_out *o, bool goes_on, int err)
+int trace_out_finish(struct trace_out *o, bool goes_on)
 {
 	(void)goes_on;
 	nr_ended++;
 	counts_as_missed = o->missed;
-	return err;
+	return 0;
 }
 
 void trace_out_free(struct trace_out *o)
@@ -194,7 +194,7 @@ static void at_round(struct recorder *r)
 static void at_end(struct recorder *r)
 {
 	record_finish_cpu_time(r, &r->out);
-	trace_out_finish(&r->out, false, 0);
+	trace_out_finish(&r->out, false);
 }
 
 static void at_end_of_gone_session(struct recorder *r)

@@ -400,6 +400,36 @@ static void destroyed_session_is_a_failure(void **state)
 	}
 }
 
+/* The end of the session is an error already, but says nothing about the file. */
+static void failed_end_of_destroyed_session_is_told(void **state)
+{
+	static const char *const rows[][10] = {
+		{ "record", "-s", "off", "-o", "end.fxt" },
+		{ "record", "-s", "off", "-o", "end.fxt", "-m", "circular", "-d", "0.01" },
+	};
+	struct rlimit before, small;
+	struct run x;
+
+	(void)state;
+	fake = (struct fake_module){ .chunks = 1, .destroyed = true };
+	getrlimit(RLIMIT_FSIZE, &before);
+	small = before;
+	/* The messages have room, but not the events. */
+	small.rlim_cur = 1 << 13;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *told;
+
+		setrlimit(RLIMIT_FSIZE, &small);
+		run(&x, 1, rows[i]);
+		setrlimit(RLIMIT_FSIZE, &before);
+		expect_text(&x, "another process ended the session");
+		expect_text(&x, "cannot write end.fxt: File too large");
+		told = strstr(x.said, "cannot write");
+		assert_null(strstr(told + 1, "cannot write"));
+		close_run(&x);
+	}
+}
+
 /*
  * Two signals end the recording while the command runs. When the command ends, the recorder must
  * still wait for the reader.
@@ -463,6 +493,7 @@ int main(void)
 		cmocka_unit_test(early_signal_starts_no_command),
 		cmocka_unit_test(refused_providers_are_told_at_the_end),
 		cmocka_unit_test(destroyed_session_is_a_failure),
+		cmocka_unit_test(failed_end_of_destroyed_session_is_told),
 		cmocka_unit_test(stalled_reader_is_named),
 		cmocka_unit_test(taking_reader_is_not_called_stalled),
 		cmocka_unit_test(end_of_command_does_not_end_the_wait),

@@ -440,7 +440,8 @@ int record_run(struct recorder *r)
 	goes_on = r->opt.attach && !r->ended;
 	if (err == -ECANCELED)
 		err = 0;
-	err = trace_out_finish(&r->out, goes_on, err);
+	/* An earlier error of the session says nothing about the end of the file. */
+	err = first_error(err, trace_out_finish(&r->out, goes_on));
 	if (err <= 0 && r->started && !record_summary(r) && !err)
 		err = -EIO;
 	if (err <= 0)

@@ -168,6 +168,7 @@ int trace_out_check(struct trace_out *o, int err)
 		return 0;
 	/* Write the buffered records, unless writing failed. */
 	o->over = true;
+	o->reported = err;
 	at_compose_next(o->compose, NULL);
 	if (all_written(o))
 		cannot_continue(o, err);
@@ -414,12 +415,12 @@ static int finish_cputime(struct trace_out *o)
 	return err;
 }
 
-int trace_out_finish(struct trace_out *o, bool goes_on, int err)
+int trace_out_finish(struct trace_out *o, bool goes_on)
 {
 	int late = 0, more = 0, closed = 0;
 
 	if (!o->compose)
-		return err;
+		return 0;
 	if (!o->over)
 		late = goes_on ? at_compose_next(o->compose, NULL) :
 				 at_compose_finish(o->compose);
@@ -431,12 +432,10 @@ int trace_out_finish(struct trace_out *o, bool goes_on, int err)
 		tail = o->tail ? finish_tail(o) : 0;
 		more = more ? more : tail;
 		/* Do not report a failure twice. */
-		late = late ? late : err || o->failed ? 0 : more;
+		late = late ? late : o->failed || more == o->reported ? 0 : more;
 	}
 	if (o->fd >= 0)
 		closed = trace_out_close_file(o);
-	if (err || (!late && !closed))
-		return err;
 	if (late) {
 		if (!more && all_written(o))
 			cannot_continue(o, late);
@@ -444,6 +443,8 @@ int trace_out_finish(struct trace_out *o, bool goes_on, int err)
 			fail(o, late);
 		return late;
 	}
+	if (!closed || o->failed)
+		return closed;
 	o->failed = true;
 	tool_error("closing %s failed: %s; data may be missing",
 		   tool_text(trace_out_name(o)), strerror(-closed));

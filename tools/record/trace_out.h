@@ -49,6 +49,7 @@
  * @largest: room for the largest chunk, expected or seen
  * @over: the file has ended or cannot be written: records are only counted
  * @failed: the end of the file could not be written
+ * @reported: the error that trace_out_check() reported; 0: none
  * @unopened: the next file could not be opened, which was reported
  * @rest: bytes of the last record that a pipe has not taken yet
  * @pack: compresses the current file; NULL: it is not compressed
@@ -82,6 +83,7 @@ struct trace_out {
 	uint64_t largest;
 	bool over;
 	bool failed;
+	int reported;
 	bool unopened;
 	size_t rest;
 	struct pack *pack;
@@ -129,11 +131,10 @@ int trace_out_end(struct trace_out *o);
 bool trace_out_full(const struct trace_out *o);
 
 /*
- * Ends the file, unless trace_out_end() did. @goes_on: the session continues. @err: an earlier
- * error with a message, which is returned. Otherwise returns 0, or a negative errno after a
- * message.
+ * Ends the file, unless trace_out_end() did. @goes_on: the session continues. Returns 0, or a
+ * negative errno after a message. A failure that was reported before is not reported again.
  */
-int trace_out_finish(struct trace_out *o, bool goes_on, int err);
+int trace_out_finish(struct trace_out *o, bool goes_on);
 void trace_out_free(struct trace_out *o);
 /* Returns the size of all files that were written, and of their contents before compression. */
 uint64_t trace_out_stored(const struct trace_out *o);

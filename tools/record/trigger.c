@@ -54,7 +54,7 @@ int record_open_triggers(struct recorder *r)
 static int copy_snapshot(struct recorder *r, struct trace_out *out, int fd)
 {
 	ssize_t got;
-	int err;
+	int err, late;
 
 	err = trace_out_open(out);
 	while (!err) {
@@ -76,7 +76,8 @@ static int copy_snapshot(struct recorder *r, struct trace_out *out, int fd)
 	if (!err)
 		err = trace_out_check(out, record_copy_listing(r, out->compose));
 	record_finish_cpu_time(r, out);
-	return trace_out_finish(out, true, err);
+	late = trace_out_finish(out, true);
+	return err ? err : late;
 }
 
 /* Returns the descriptor of a snapshot, or a negative errno. */
