@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "record/record.h"
 
@@ -218,6 +219,52 @@ static void status_line_does_not_hide_the_loss(void **state)
 	nr_rings = 0;
 }
 
+/* The kernel gives the id of a provider that has ended to a later one. */
+static void rings_of_a_reused_id_differ_in_serial(void **state)
+{
+	static const struct at_compose_provider providers[] = {
+		{ .id = 1, .serial = 5, .counts.events = 3 },
+		{ .id = 1, .serial = 9, .counts.events = 4 },
+	};
+	static const struct at_compose_ring of[] = {
+		{ .provider = 1, .serial = 5, .counts.events = 3 },
+		{ .provider = 1, .serial = 9, .counts.events = 4 },
+	};
+	static const char *const lists[] = { "providers", "rings" };
+	struct recorder r = recorder();
+	int out = dup(STDOUT_FILENO), kept = memfd_create("json", 0);
+	json_t *summary;
+
+	(void)state;
+	stats.providers = providers;
+	stats.rings = of;
+	stats.nr_providers = stats.nr_rings = 2;
+	r.opt.json = true;
+	assert_true(out >= 0 && kept >= 0);
+	fflush(stdout);
+	dup2(kept, STDOUT_FILENO);
+	assert_true(record_summary(&r));
+	fflush(stdout);
+	dup2(out, STDOUT_FILENO);
+	lseek(kept, 0, SEEK_SET);
+	summary = json_loadfd(kept, 0, NULL);
+	for (size_t l = 0; l < 2; l++) {
+		json_t *list = json_object_get(summary, lists[l]), *item;
+		size_t i;
+
+		assert_int_equal(json_array_size(list), 2);
+		json_array_foreach(list, i, item) {
+			assert_int_equal(json_integer_value(json_object_get(item, "serial")),
+					 providers[i].serial);
+			assert_int_equal(json_integer_value(json_object_get(item, "events")),
+					 providers[i].counts.events);
+		}
+	}
+	json_decref(summary);
+	close(out);
+	close(kept);
+}
+
 static void removed_files_are_not_said_to_be_left(void **state)
 {
 	struct recorder r = recorder();
@@ -240,6 +287,7 @@ int main(void)
 		cmocka_unit_test(sum_of_losses_does_not_overflow),
 		cmocka_unit_test(claimed_drops_do_not_hide_the_loss),
 		cmocka_unit_test(status_line_does_not_hide_the_loss),
+		cmocka_unit_test(rings_of_a_reused_id_differ_in_serial),
 		cmocka_unit_test(removed_files_are_not_said_to_be_left),
 	};
 

@@ -338,6 +338,7 @@ static void rings_json(struct json_doc *j, const struct at_compose_stats *st)
 
 		doc_object(j, NULL);
 		doc_number(j, "provider", ring->provider);
+		doc_number(j, "serial", ring->serial);
 		doc_string(j, "kind", kind_of(ring));
 		doc_number(j, "cpu", ring->ring);
 		json_counts(j, &ring->counts);
@@ -380,6 +381,7 @@ static bool summary_json(const struct recorder *r, const struct at_compose_stats
 
 		doc_object(&j, NULL);
 		doc_number(&j, "id", p->id);
+		doc_number(&j, "serial", p->serial);
 		doc_string(&j, "name", p->id ? p->name : "(kernel)");
 		doc_number(&j, "pid", p->pid);
 		json_counts(&j, &p->counts);
