@@ -289,6 +289,53 @@ static void open_operation_is_explained_until_settled(void **state)
 	live_close(&l);
 }
 
+/* The engine, and so report and why, let a trace end at the stop, too. */
+static void open_operation_does_not_age_after_stop(void **state)
+{
+	const uint64_t ms = 1000000;
+	struct trace t = { 0 };
+	struct analysis *a;
+	struct live l;
+	char *text;
+
+	live_begin(&l);
+	l.own_clock = true;
+	BEGINS(&t, 10 * ms, 1, 7);
+	put_moment(&t, 30 * ms, "session stop");
+	/* A reader that comes late writes its own clock. */
+	put_moment(&t, 90 * ms, "clock");
+	for (size_t i = 0; i < t.nr; i++)
+		assert_int_equal(live_record(&l, &t.of[i]), 0);
+	assert_int_equal(live_now(&l, 100 * S), 30 * ms);
+	live_read_until(&l, 100 * S, 80 * ms);
+	assert_int_equal(live_settle(&l, 102 * S), 0);
+	text = explanation(&l);
+	assert_non_null(text);
+	assert_non_null(strstr(text, "req 0x7 had not ended after 20.0 ms: 20.0 queued"));
+	free(text);
+	trace_free(&t);
+	put_moment(&t, 95 * ms, "session start");
+	assert_int_equal(live_record(&l, &t.of[0]), 0);
+	assert_int_equal(live_now(&l, 100 * S), 100 * S);
+	trace_free(&t);
+	live_close(&l);
+
+	/* The same for a file */
+	live_begin(&l);
+	BEGINS(&t, 10 * ms, 1, 7);
+	put_moment(&t, 30 * ms, "session stop");
+	put_moment(&t, 90 * ms, "clock");
+	for (size_t i = 0; i < t.nr; i++)
+		assert_int_equal(live_record(&l, &t.of[i]), 0);
+	assert_int_equal(live_end(&l), 0);
+	a = analyse_into(&t, &(struct analysis_options){ 0 }, &(struct analysis_sink){ 0 });
+	assert_int_equal(live_now(&l, 100 * S), 30 * ms);
+	assert_int_equal(live_now(&l, 100 * S), analysis_totals(a)->end);
+	analysis_free(a);
+	trace_free(&t);
+	live_close(&l);
+}
+
 static void too_many_names_begin_the_analysis_anew(void **state)
 {
 	struct trace t = { 0 };
@@ -329,6 +376,7 @@ int main(void)
 		cmocka_unit_test(enclosing_duration_is_held_for),
 		cmocka_unit_test(late_records_are_counted),
 		cmocka_unit_test(open_operation_is_explained_until_settled),
+		cmocka_unit_test(open_operation_does_not_age_after_stop),
 		cmocka_unit_test(too_many_names_begin_the_analysis_anew),
 	};
 

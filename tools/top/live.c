@@ -192,16 +192,31 @@ static int read_event(struct live *l, const struct fxt_record *rec)
 	}
 }
 
+/*
+ * A session may be read long after it was stopped, so the recorder's own events of later times do
+ * not count, as in the engine.
+ */
 static void note_time(struct live *l, const struct fxt_record *rec)
 {
 	const bool ends = rec->kind == FXT_EVENT && rec->number == ASYNCTRACE_FXT_DURATION &&
 			  rec->end_ns > rec->ns;
-	const uint64_t end = ends ? rec->end_ns : rec->ns;
+	uint64_t end = ends ? rec->end_ns : rec->ns;
 
+	if (l->stopped && end > l->stopped && rec->kind == FXT_EVENT &&
+	    (rec->thread.tid > FXT_TID_REAL_MAX || fxt_is_throttling(rec)))
+		end = l->stopped;
 	if (rec->ns < l->begin)
 		l->begin = rec->ns;
 	if (end > l->newest)
 		l->newest = end;
+}
+
+static void note_moment(struct live *l, const struct fxt_record *rec)
+{
+	if (fxt_text_is(&rec->name, "session stop") && !l->stopped)
+		l->stopped = rec->ns;
+	if (fxt_text_is(&rec->name, "session start"))
+		l->stopped = 0;
 }
 
 int live_record(struct live *l, const struct fxt_record *rec)
@@ -211,6 +226,8 @@ int live_record(struct live *l, const struct fxt_record *rec)
 	if (l->error)
 		return l->error;
 	if (!rec->damaged) {
+		if (fxt_is_clock(rec))
+			note_moment(l, rec);
 		if (rec->kind == FXT_EVENT || rec->kind == FXT_SWITCH || rec->kind == FXT_WAKEUP)
 			note_time(l, rec);
 		if (rec->kind == FXT_PROVIDER_INFO)
@@ -297,7 +314,7 @@ bool live_again(struct live *l)
 	tally_reset(&l->tally);
 	open_clear(&l->open);
 	l->lost = (struct live_lost){ 0 };
-	l->records = 0;
+	l->records = l->stopped = 0;
 	l->damaged = l->incomplete = false;
 	/* The second reading finds the same breaches. */
 	l->path = NULL;
@@ -327,7 +344,8 @@ int live_end(struct live *l)
 
 uint64_t live_now(const struct live *l, uint64_t wall)
 {
-	return l->own_clock && !l->ended && wall > l->newest ? wall : l->newest;
+	/* No record tells whether an operation is still open after the stop of the session. */
+	return l->own_clock && !l->ended && !l->stopped && wall > l->newest ? wall : l->newest;
 }
 
 /* --- memory -------------------------------------------------------------------------------- */
@@ -433,6 +451,8 @@ bool live_explain(struct live *l, const struct open_operation *op, FILE *f)
 {
 	const struct analysis_operation which = { .id.id = op->id, .begin = op->begin };
 	struct explaining e = { .type = op->type, .live = l, .f = f };
+	const uint64_t settled = l->tally.now;
+	const uint64_t now = l->stopped && settled > l->newest ? l->newest : settled;
 
-	return l->analysis && analysis_peek(l->analysis, &which, l->tally.now, explain, &e) == 1;
+	return l->analysis && analysis_peek(l->analysis, &which, now, explain, &e) == 1;
 }

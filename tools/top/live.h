@@ -38,6 +38,8 @@ struct live {
 	const char *path;		/* name for messages about breaches; NULL: no messages */
 	bool own_clock;			/* times of the trace are CLOCK_BOOTTIME of this machine */
 	uint64_t begin, newest;		/* times of the records read */
+	uint64_t stopped;		/* time at which the session was stopped, if it was not
+					   started again; or 0 */
 	uint64_t records;		/* of programs and of the kernel */
 	struct live_lost lost;
 	uint64_t late, losses;		/* totals of engines before a restart */
