@@ -197,7 +197,8 @@ check "each record is counted once" is 120000 '.providers[] | select(.name == "p
 end
 
 begin "record_to_full_device_says_one_thing"
-check 125 status 125 "$AT" record -o /dev/full -s off -- "$PROVIDER" 1 167
+# One-shot: the device is full at the end, not in a flush between two records.
+check 125 status 125 "$AT" record -m oneshot -o /dev/full -s off -- "$PROVIDER" 1 167
 check reason says "cannot write /dev/full: No space left on device; recording ends here. Nothing was written"
 check "what is missing" says "501 more records existed when /dev/full ended"
 check "why no events" says "501 records of programs came after writing had stopped"
