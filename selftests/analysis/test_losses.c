@@ -400,12 +400,19 @@ static const struct {
 	    { 100, 1, AB, "req" }, { 105, 1, DE, "accept" }, { 110, 2, AI, "req" },
 	    { 160, 2, AE, "req" }, { 180, 2, DE, "serve" } },
 	  "100-105 running t1, 105-160 unknown/records were lost t2 | "
-	  "100-160 unknown/records were lost t2" },
+	  "100-105 running t1, 105-160 unknown/records were lost t2" },
 	/* The end of "parse" is lost. The end of "serve" ends both. */
 	{ { { 10, 2, DB, "serve" }, { 20, 2, DB, "parse" }, { 70, 2, DE, "serve" },
 	    { 75, 1, DB, "accept" }, { 100, 1, AB, "req" }, { 105, 1, DE, "accept" },
 	    { 110, 2, AI, "req" }, { 160, 2, AE, "req" } },
 	  "100-105 running t1, 105-160 queued t2 | 100-105 running t1, 105-160 queued t2" },
+	/* The end of "reload" is lost. "parse" is certain, and thread 1 works on later. */
+	{ { { 10, 1, DB, "reload" }, { 100, 1, AB, "req" }, { 110, 2, DB, "parse" },
+	    { 111, 2, AI, "req" }, { 130, 2, DE, "parse" }, { 160, 1, AE, "req" } },
+	  "100-110 unknown/records were lost t1, 110-130 running t2, "
+	  "130-160 unknown/records were lost t1 | "
+	  "100-110 unknown/records were lost t1, 110-130 running t2, "
+	  "130-160 unknown/records were lost t1" },
 };
 
 /* Analyses @t, and reads it again if records come too late. Returns the only row. */

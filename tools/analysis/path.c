@@ -38,6 +38,7 @@ struct walk {
 	 */
 	struct work **works;
 	size_t nr_works, active, next;
+	size_t certain;			/* works before this one are reached or doubtful */
 };
 
 /* Adds @rows in reverse, because the path is reversed at the end. */
@@ -75,10 +76,20 @@ static int by_end(const void *a, const void *b)
 	       (x->thread->out.tid < y->thread->out.tid);
 }
 
+/* True if the path goes along @x rather than @y. Both go on at the same time. */
+static bool is_better(const struct work *x, const struct work *y, const struct thread *prefer)
+{
+	if (x->doubtful != y->doubtful)
+		return y->doubtful;
+	if ((x->thread == prefer) != (y->thread == prefer))
+		return x->thread == prefer;
+	return x->from > y->from;
+}
+
 /*
- * Returns the work that goes on right before @ns. If there are several works, prefers those of
- * the thread @prefer, and of these the one that began last. @ns must not grow from one call to the
- * next.
+ * Returns the work that goes on right before @ns. If there are several works, prefers those that
+ * are certain, of these the ones of the thread @prefer, and of these the one that began last. @ns
+ * must not grow from one call to the next.
  */
 static const struct work *working(struct walk *w, uint64_t ns, const struct thread *prefer)
 {
@@ -94,8 +105,7 @@ static const struct work *working(struct walk *w, uint64_t ns, const struct thre
 		if (k->from >= ns)
 			continue;
 		w->works[kept++] = k;
-		if (!found || (k->thread == prefer && found->thread != prefer) ||
-		    (k->from > found->from && (found->thread != prefer || k->thread == prefer)))
+		if (!found || is_better(k, found, prefer))
 			found = k;
 	}
 	w->active = kept;
@@ -172,11 +182,20 @@ static void row_before(struct walk *w, const struct thread *t, uint64_t bound, u
 	row->file = 0;
 }
 
-/* Adds the time before w->now in which a thread works on the operation according to @k. */
+/*
+ * Adds the time before w->now in which a thread works on the operation according to @k only, which
+ * is doubtful.
+ */
 static int doubtful_work(struct walk *w, const struct work *k)
 {
-	const uint64_t from = k->from > w->op->begin ? k->from : w->op->begin;
+	uint64_t from = k->from > w->op->begin ? k->from : w->op->begin;
 
+	if (w->certain < w->next)
+		w->certain = w->next;
+	while (w->certain < w->nr_works && w->works[w->certain]->doubtful)
+		w->certain++;
+	if (w->certain < w->nr_works && w->works[w->certain]->to > from)
+		from = w->works[w->certain]->to;
 	return add(w, &(struct analysis_interval){
 		.from = from, .to = w->now, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_LOST,
 		.thread = thread_at(k->thread, from), .duration = "", .in = "",
