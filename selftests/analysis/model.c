@@ -738,6 +738,7 @@ uint64_t model_followed_at(const struct model *m, int thread)
 		const struct fxt_record *rec = &m->recs[i].rec;
 
 		if (rec->ns < ns && ((rec->kind == FXT_EVENT && rec->thread.tid == TID(thread)) ||
+				     (rec->kind == FXT_WAKEUP && rec->in == TID(thread)) ||
 				     (rec->kind == FXT_SWITCH && !rec->out &&
 				      rec->in == TID(thread))))
 			ns = rec->ns;

@@ -152,7 +152,7 @@ bool model_is_vague(const struct model *m, unsigned int op);
 /* True if the records do not tell the state of @thread, although none is lost */
 bool model_is_unsure(const struct model *m, int thread, unsigned int ns);
 /*
- * Returns the time from which the trace follows @thread: the time of its first event, or of the
+ * Returns the time from which the trace follows @thread: the time of its first event, wakeup or
  * switch from the idle task to it.
  */
 uint64_t model_followed_at(const struct model *m, int thread);

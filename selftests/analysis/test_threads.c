@@ -98,7 +98,6 @@ static void unfollowed_time_is_not_known(void **state)
 	put_switch(&t, 10, 0, 9, 1, PREEMPTED);
 	put_switch(&t, 400, 0, 1, 9, SLEEPS);
 	put_switch(&t, 410, 0, 9, 1, SLEEPS);
-	put_wakeup(&t, 450, 1, 9, 1);
 	put_switch(&t, 460, 0, 1, 9, SLEEPS);
 	put_switch(&t, 470, 0, 9, 0, SLEEPS);
 	put_switch(&t, 500, 1, 0, 9, 0);
@@ -108,7 +107,7 @@ static void unfollowed_time_is_not_known(void **state)
 	put_switch(&t, 560, 1, 9, 0, SLEEPS);
 	put_clock(&t, 600);
 	analysis_free(analyse_into(&t, NULL, &sink));
-	assert_int_equal(l.nr_waits, 4);
+	assert_int_equal(l.nr_waits, 3);
 	assert_int_equal(l.nr_exact, 1);
 	assert_int_equal(l.nr_latencies, 1);
 	assert_int_equal(l.row.from, 8);
@@ -117,6 +116,35 @@ static void unfollowed_time_is_not_known(void **state)
 	assert_int_equal(l.row.ns[ANALYSIS_BLOCKED], 40 + 40);
 	assert_int_equal(l.row.ns[ANALYSIS_UNKNOWN], 390 + 50 + 30);
 	assert_int_equal(l.row.reason_ns[ANALYSIS_PREEMPTED], 0);
+	trace_free(&t);
+}
+
+/* The kernel records wakeups only of threads that the session follows. */
+static void woken_thread_is_followed(void **state)
+{
+	struct late l = { 0 };
+	struct analysis_sink sink = {
+		.thread = keep_row, .wait = count_wait, .wakeup = count_latency, .arg = &l,
+	};
+	struct trace t = { 0 };
+
+	put_clock(&t, 0);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 8, 0, 1, 9, SLEEPS);
+	put_switch(&t, 10, 0, 9, 1, SLEEPS);
+	put_wakeup(&t, 50, 0, 9, 1);
+	put_switch(&t, 60, 0, 1, 9, PREEMPTED);
+	put_switch(&t, 70, 0, 9, 1, PREEMPTED);
+	put_switch(&t, 90, 0, 1, 9, PREEMPTED);
+	put_clock(&t, 100);
+	analysis_free(analyse_into(&t, NULL, &sink));
+	assert_int_equal(l.nr_waits, 3);
+	assert_int_equal(l.nr_exact, 2);
+	assert_int_equal(l.nr_latencies, 1);
+	assert_int_equal(l.row.ns[ANALYSIS_RUNNING], 2 + 10 + 10);
+	assert_int_equal(l.row.ns[ANALYSIS_RUNNABLE], 10 + 20);
+	assert_int_equal(l.row.ns[ANALYSIS_BLOCKED], 0);
+	assert_int_equal(l.row.ns[ANALYSIS_UNKNOWN], 40);
 	trace_free(&t);
 }
 
@@ -203,6 +231,7 @@ int main(void)
 		cmocka_unit_test(finish_with_any_number_of_threads),
 		cmocka_unit_test(last_name_of_a_reused_id_counts),
 		cmocka_unit_test(unfollowed_time_is_not_known),
+		cmocka_unit_test(woken_thread_is_followed),
 		cmocka_unit_test(reused_id_is_not_followed),
 		cmocka_unit_test(mark_with_wrong_reason_keeps_its_state),
 	};

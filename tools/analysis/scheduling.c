@@ -590,6 +590,8 @@ int scheduling_wakeup(struct analysis *a, const struct item *it)
 	err = cells_wakeup(a, t, it);
 	if (err)
 		return err;
+	/* The kernel records wakeups only of threads that the session follows. */
+	identity_follow(t, it->ns, it->ns);
 	err = wake(a, t, it, &before);
 	return err || !threads_wanted(&a->sink) ? err : threads_wakeup(a, t, it, before);
 }
