@@ -162,6 +162,24 @@ static size_t fewer_bytes(const struct atc_out *o, size_t written, size_t len, s
 	return end > written ? end - written : 0;
 }
 
+/*
+ * Returns the number of bytes to write after the first @written bytes of the buffer: all of them,
+ * or whole records of at most @most bytes, or the next record if it is longer. A cut record could
+ * not be removed from a pipe if the following write fails.
+ */
+static size_t next_bytes(const struct atc_out *o, size_t written, size_t most)
+{
+	const size_t left = o->used * 8 - written;
+	size_t end;
+
+	if (left <= most)
+		return left;
+	end = whole_records(o, written + most);
+	while (end <= written)
+		end += ASYNCTRACE_FXT_WORDS(o->buf[end / 8]) * 8;
+	return end - written;
+}
+
 int atc_out_flush(struct atc_out *o)
 {
 	size_t bytes = o->used * 8;
@@ -169,7 +187,7 @@ int atc_out_flush(struct atc_out *o)
 	size_t written = 0;
 
 	while (!o->error && written < bytes) {
-		size_t len = bytes - written < most ? bytes - written : most;
+		size_t len = next_bytes(o, written, most);
 		ssize_t n = o->write(o->arg, (char *)o->buf + written, len);
 
 		if (n > 0 && (size_t)n <= len) {
