@@ -119,13 +119,16 @@ static int note_end(struct cputime *c, uint64_t ns, uint32_t tid)
 
 static int take_switch(struct cputime *c, const struct fxt_record *rec)
 {
+	/* A damaged record may have a larger state, which is undefined. */
+	const bool exits = rec->number == ASYNCTRACE_FXT_STATE_DYING ||
+			   rec->number == ASYNCTRACE_FXT_STATE_DEAD;
 	int err = 0;
 
 	if (fxt_is_inferred(rec))
 		return 0;
 	if (is_real(rec->out))
 		err = history_turn(&c->history, rec->ns, rec->out, false);
-	if (!err && is_real(rec->out) && rec->number >= ASYNCTRACE_FXT_STATE_DYING)
+	if (!err && is_real(rec->out) && exits)
 		err = note_end(c, rec->ns, rec->out);
 	if (!err && is_real(rec->in))
 		err = history_turn(&c->history, rec->ns, rec->in, true);
