@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Copies of cleared names, for sessions that the provider has left.
+ * Names of a provider: reads them, and copies them before they are cleared.
  *
- * Such a session may still be read, and its rings use the old names. The provider reuses
+ * A session that the provider has left may still be read, and its rings use the old names. The provider reuses
  * the durable ring for the names of its present session. So the old names are copied
  * before they are cleared, once for all of these sessions.
  */
@@ -11,6 +11,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 
 #include "provider/old_names.h"
 #include "provider/provider.h"
@@ -47,6 +48,35 @@ u32 at_names_end(const struct at_provider *p, u32 generation)
 	if (position >> ASYNCTRACE_DURABLE_GEN_SHIFT != generation)
 		return 0;
 	return min_t(u32, position, AT_DURABLE_WORDS);
+}
+
+/**
+ * at_names_read - copy names to user memory
+ * @pages: pages of a durable ring; NULL: a page that was not touched, whose words are 0
+ * @from: first word to copy
+ * @n: number of words
+ * @to: destination
+ *
+ * Return: 0 or -EFAULT.
+ */
+int at_names_read(struct page *const *pages, u32 from, u32 n, void __user *to)
+{
+	u32 at = ASYNCTRACE_LINE + from * sizeof(u64);
+	u32 left = n * sizeof(u64);
+
+	while (left) {
+		u32 bytes = min_t(u32, left, PAGE_SIZE - at % PAGE_SIZE);
+		/* Pairs with the cmpxchg_release() in at_fault_durable(). */
+		struct page *page = smp_load_acquire(&pages[at / PAGE_SIZE]);
+
+		if (page ? copy_to_user(to, page_address(page) + at % PAGE_SIZE, bytes) :
+			   clear_user(to, bytes))
+			return -EFAULT;
+		to += bytes;
+		at += bytes;
+		left -= bytes;
+	}
+	return 0;
 }
 
 static void at_names_free(struct kref *ref)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copies of cleared names, for sessions that the provider has left
+ * Names of a provider, and copies of cleared names for sessions that the provider has left
  */
 #ifndef AT_OLD_NAMES_H
 #define AT_OLD_NAMES_H
@@ -29,6 +29,7 @@ struct at_names {
 };
 
 u32 at_names_end(const struct at_provider *p, u32 generation);
+int at_names_read(struct page *const *pages, u32 from, u32 n, void __user *to);
 void at_names_keep(struct at_provider *p);
 void at_names_put(struct at_names *names);
 

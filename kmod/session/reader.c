@@ -198,27 +198,6 @@ static ssize_t at_tell_threads(struct at_session *s, struct at_member *m,
 	return ret;
 }
 
-/* Copy @n words of a durable ring's pages, starting with word @from, to user memory. */
-static int at_copy_names(struct page **pages, u32 from, u32 n, void __user *to)
-{
-	u32 at = ASYNCTRACE_LINE + from * sizeof(u64);
-	u32 left = n * sizeof(u64);
-
-	while (left) {
-		u32 bytes = min_t(u32, left, PAGE_SIZE - at % PAGE_SIZE);
-		/* Pairs with the cmpxchg_release() in at_fault_durable(). */
-		struct page *page = smp_load_acquire(&pages[at / PAGE_SIZE]);
-
-		if (page ? copy_to_user(to, page_address(page) + at % PAGE_SIZE, bytes) :
-			   clear_user(to, bytes))
-			return -EFAULT;
-		to += bytes;
-		at += bytes;
-		left -= bytes;
-	}
-	return 0;
-}
-
 /*
  * Have a provider's names been cleared since the caller looked for a copy of them? If the
  * provider has left the session, the names were copied before they were cleared. The caller may
@@ -249,7 +228,7 @@ static ssize_t at_tell_strings(struct at_session *s, struct at_member *m,
 		end = kept ? kept->words : at_names_end(p, generation);
 		from = generation == m->reading.durable_generation ? m->reading.durable_taken : 0;
 		if (end > from)
-			err = at_copy_names(kept ? kept->pages : p->durable, from, end - from,
+			err = at_names_read(kept ? kept->pages : p->durable, from, end - from,
 					    at_payload(out));
 		if (err)
 			return err;
