@@ -179,7 +179,7 @@ static long at_slot_add(struct at_provider *p, struct at_slot *slot)
 	 */
 	if (p->next_slot == number && !xa_err(xa_store(&p->slot_of, nr, slot, 0))) {
 		xa_store(&p->slots, number, slot, 0);
-		/* Pairs with the load-acquire in at_slots_read(). */
+		/* Pairs with the load-acquire in at_slots_last(). */
 		smp_store_release(&p->next_slot, number + 1);
 		ret = number;
 	}
@@ -303,26 +303,33 @@ static void at_slot_tell(struct at_slot *slot, struct at_provider *p,
 	spin_unlock(&p->slots_lock);
 }
 
+/* The number of the provider's last slot; 0: it has none. All slots up to it have been added. */
+u32 at_slots_last(const struct at_provider *p)
+{
+	/* Pairs with the store-release in at_slot_add(). */
+	return smp_load_acquire(&p->next_slot) - 1;
+}
+
 /**
  * at_slots_read - read the slots that were added since the last call
  * @p: the provider, live or ended
  * @cursor: number of the last slot read; 0 at first
+ * @last: number of the last slot to read, at most at_slots_last()
  * @ns: pid namespace for the ids
  * @threads: output
  * @max: size of @threads
  *
  * Return: number of slots read.
  */
-u32 at_slots_read(struct at_provider *p, u32 *cursor, struct pid_namespace *ns,
+u32 at_slots_read(struct at_provider *p, u32 *cursor, u32 last, struct pid_namespace *ns,
 		  struct asynctrace_thread *threads, u32 max)
 {
-	/* Pairs with the store-release in at_slot_add(): all slots below @end have been added. */
-	u32 end = smp_load_acquire(&p->next_slot), n = 0;
 	struct at_slot *slot;
 	unsigned long i;
+	u32 n = 0;
 
 	rcu_read_lock();
-	xa_for_each_range(&p->slots, i, slot, *cursor + 1, end - 1) {
+	xa_for_each_range(&p->slots, i, slot, *cursor + 1, last) {
 		if (n == max)
 			break;
 		at_slot_tell(slot, p, ns, &threads[n++]);

@@ -14,7 +14,8 @@ struct pid_namespace;
 
 long at_slot_get(struct at_provider *p, u32 *cell);
 u32 at_slot_cell(struct at_provider *p, const struct pid *pid);
-u32 at_slots_read(struct at_provider *p, u32 *cursor, struct pid_namespace *ns,
+u32 at_slots_last(const struct at_provider *p);
+u32 at_slots_read(struct at_provider *p, u32 *cursor, u32 last, struct pid_namespace *ns,
 		  struct asynctrace_thread *threads, u32 max);
 void at_slots_destroy(struct at_provider *p);
 

@@ -17,6 +17,7 @@
 #include "provider/old_names.h"
 #include "provider/provider.h"
 #include "provider/recording_state.h"
+#include "provider/thread_slot_numbers.h"
 #include "ring/user_rings.h"
 #include "sched/sched.h"
 #include "sched/tasks.h"
@@ -165,7 +166,8 @@ void at_member_add(struct at_member *m, struct at_session *s, struct at_provider
 
 	spin_lock(&s->members_lock);
 	list_add_tail(&m->node, &s->members);
-	m->number = ++s->nr_members;
+	m->number = s->nr_members + 1;
+	WRITE_ONCE(s->nr_members, m->number);
 	spin_unlock(&s->members_lock);
 	at_observe_update(p);
 }
@@ -286,7 +288,7 @@ void at_member_leave(struct at_member *m)
 	 * Read after the stop positions, so that the slots include each thread that wrote a record
 	 * up to there.
 	 */
-	m->slots_end = READ_ONCE(p->next_slot) - 1;
+	m->slots_end = at_slots_last(p);
 	at_tasks_leave(m);
 	if (m->session->ks)
 		at_sharer_leave(&m->session->ks->sharing);

@@ -27,6 +27,8 @@ struct at_user_sum;
  *	the member is done
  * @dropped_told: records dropped on behalf of the provider, as last reported
  * @slots_told: last thread slot reported
+ * @slots_to: last thread slot that this pass reports: records up to the noted positions use none
+ *	behind it
  * @durable_generation: generation of the names last reported
  * @durable_taken: words of names of that generation that were reported
  */
@@ -35,6 +37,7 @@ struct at_member_reading {
 	u32 info_told;
 	u64 dropped_told[AT_KRINGS];
 	u32 slots_told;
+	u32 slots_to;
 	u32 durable_generation;
 	u32 durable_taken;
 };

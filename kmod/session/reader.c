@@ -186,7 +186,8 @@ static ssize_t at_tell_threads(struct at_session *s, struct at_member *m,
 			       struct at_out *out)
 {
 	u32 told = m->reading.slots_told;
-	u32 n = at_slots_read(m->provider, &told, s->pid_ns, out->scratch, AT_BATCH);
+	u32 n = at_slots_read(m->provider, &told, m->reading.slots_to, s->pid_ns, out->scratch,
+			      AT_BATCH);
 	ssize_t ret;
 
 	if (!n)
@@ -388,6 +389,7 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at
 			}
 			tries++;
 			/* Later records may use newer names: report these first. */
+			m->reading.slots_to = at_slots_last(m->provider);
 			ret = at_tell_threads(s, m, out);
 			if (!ret)
 				ret = at_tell_strings(s, m, out);
@@ -588,6 +590,7 @@ static void at_snap(struct at_session *s)
 	s->reader.run = smp_load_acquire(&s->run);
 	/* Read once, so that the whole pass agrees on whether the session is final. */
 	s->reader.final = at_ring_final(s, NULL);
+	s->reader.members = READ_ONCE(s->nr_members);
 	while ((m = at_session_next_member(s, m))) {
 		bool final = at_ring_final(s, m);
 		struct at_rings *r = at_member_rings(m);
@@ -600,6 +603,8 @@ static void at_snap(struct at_session *s)
 						  at_rings_position(r, i);
 		}
 		at_rings_put(r);
+		/* Read after the positions: these are the threads that have written records. */
+		m->reading.slots_to = at_slots_last(m->provider);
 		cond_resched();
 	}
 	if (!s->ks)
@@ -632,7 +637,8 @@ static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct 
 	ssize_t ret = 0;
 
 	/* The member joined in the middle of this pass: the next pass introduces it. */
-	if (rd->phase != AT_PHASE_PROVIDERS && !at_member_introduced(m))
+	if (m->number > rd->members ||
+	    (rd->phase != AT_PHASE_PROVIDERS && !at_member_introduced(m)))
 		return 0;
 	switch (rd->phase) {
 	case AT_PHASE_PROVIDERS:

@@ -45,6 +45,7 @@ enum at_phase {
  * @member: in phases that walk members: the current one, with a reference; NULL: at the
  *	beginning
  * @ring: in phases that walk rings: the current one
+ * @members: number of the last member that the session had when this pass began
  * @chunks: number of chunks taken from @ring in this pass
  * @next: the pass has reported all of @member or @ring, and continues with the next one
  * @ended: the sums over providers that ended before the consumer opened the session were
@@ -64,6 +65,7 @@ struct at_reader {
 	enum at_phase phase;
 	struct at_member *member;
 	u32 ring;
+	u64 members;
 	u32 chunks;
 	bool next;
 	bool ended;

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Each phase of the reader's pass ends, although other processes keep adding to what it reports
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "ktap.h"
+#include "raw.h"
+
+#define STRIDE	(64 * 1024)
+/* More threads than one chunk has */
+#define THREADS	300
+#define READS	60
+#define RECORDS	10
+
+static struct raw_nl nl;
+static struct raw_provider loud, joiner;
+static char buf[ASYNCTRACE_READ_MIN];
+static const struct asynctrace_chunk *const chunk = (const void *)buf;
+
+static void *take_slot(void *arg)
+{
+	struct asynctrace_slot slot;
+
+	return raw_slot(&loud, &slot) < 0 ? NULL : arg;
+}
+
+static void add_threads(void)
+{
+	for (int i = 0; i < THREADS; i++) {
+		pthread_t thread;
+		void *ret;
+
+		NEED(!pthread_create(&thread, NULL, take_slot, &loud));
+		NEED(!pthread_join(thread, &ret) && ret);
+	}
+}
+
+static void replace_provider(void)
+{
+	raw_provider_end(&joiner);
+	NEED(!raw_provider(&joiner, "passes joiner", STRIDE));
+}
+
+static const struct {
+	const char *name;
+	void (*fn)(void);
+} disturb[] = {
+	{ "new threads", add_threads },
+	{ "new providers", replace_provider },
+};
+
+/* The reader gets a provider's first records, and then those that were written meanwhile. */
+static void check_passes(void (*fn)(void))
+{
+	struct raw_provider quiet;
+	unsigned int found = 0, reads;
+	int fd = raw_open(), id;
+
+	NEED(!raw_nl_open(&nl) && !raw_provider(&loud, "passes loud", STRIDE) &&
+	     !raw_provider(&quiet, "passes quiet", STRIDE) &&
+	     !raw_provider(&joiner, "passes joiner", STRIDE));
+	id = raw_session(&nl, "passes", ASYNCTRACE_MODE_STREAMING, 0, STRIDE, "passes*");
+	NEED(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id) &&
+	     !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+	NEED(fd >= 0 && !raw_consume(fd, id) && !fcntl(fd, F_SETFL, O_NONBLOCK));
+	raw_write(&quiet, 0, RECORDS);
+	for (reads = 0; reads < READS && found < 2 * RECORDS; reads++) {
+		fn();
+		if (read(fd, buf, sizeof(buf)) <= 0)
+			break;
+		if (chunk->kind != ASYNCTRACE_CHUNK_EVENTS || chunk->provider != (uint32_t)quiet.id)
+			continue;
+		found += chunk->records;
+		raw_write(&quiet, 0, 2 * RECORDS);
+	}
+	printf("# %u records in %u reads\n", found, reads);
+	EXPECT_IS(found, 2 * RECORDS);
+	close(fd);
+	raw_provider_end(&joiner);
+	raw_provider_end(&quiet);
+	raw_provider_end(&loud);
+	raw_nl_close(&nl);
+}
+
+static void I18_newcomers_do_not_hold_records_back(void)
+{
+	for (size_t i = 0; i < sizeof(disturb) / sizeof(disturb[0]); i++) {
+		printf("# %s\n", disturb[i].name);
+		check_passes(disturb[i].fn);
+	}
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(I18_newcomers_do_not_hold_records_back),
+};
+
+KTAP_MAIN(tests)
