@@ -58,6 +58,7 @@ struct at_kept_name {
  *	recorded or checked longest ago is first
  * @count: number of names
  * @serial: serial number of the last change
+ * @read: serial number of the last change that the present reader has got
  * @lost: number of names that could not be stored
  * @full: the last search found no ended task
  * @again: time of the next search if @full is set, jiffies
@@ -71,6 +72,7 @@ struct at_task_names {
 	struct list_head list;
 	u32 count;
 	unsigned long serial;
+	unsigned long read;
 	u64 lost;
 	bool full;
 	unsigned long again;
@@ -152,6 +154,17 @@ static bool at_name_same(const struct asynctrace_task_name *a,
 	       !memcmp(a->comm, b->comm, sizeof(a->comm));
 }
 
+/* Give a name the next serial number. Returns false if there is no memory. */
+static bool at_name_move(struct at_task_names *names, struct at_kept_name *kept)
+{
+	if (xa_err(xa_store(&names->by_serial, names->serial + 1, kept, AT_GFP)))
+		return false;
+	if (kept->serial)
+		xa_erase(&names->by_serial, kept->serial);
+	kept->serial = ++names->serial;
+	return true;
+}
+
 static void at_name_keep(struct at_task_names *names, const struct asynctrace_task_name *name)
 {
 	struct at_kept_name *kept = xa_load(&names->by_tid, name->tid);
@@ -171,15 +184,16 @@ static void at_name_keep(struct at_task_names *names, const struct asynctrace_ta
 		kept->name.ticks = name->ticks;
 		return;
 	}
-	if (xa_err(xa_store(&names->by_serial, names->serial + 1, kept, AT_GFP))) {
+	/*
+	 * A name that the reader has not got keeps its serial number. Otherwise a thread that
+	 * renames itself all the time would always be behind the last change to read.
+	 */
+	if (kept->serial <= names->read && !at_name_move(names, kept)) {
 		names->lost++;
 		if (new)
 			at_name_drop(names, kept);
 		return;
 	}
-	if (!new)
-		xa_erase(&names->by_serial, kept->serial);
-	kept->serial = ++names->serial;
 	kept->name = *name;
 }
 
@@ -212,25 +226,43 @@ static void at_names_drain_ring(struct at_task_names *names, struct at_kring *r)
 	}
 }
 
-/**
- * at_task_names_drain - move names from the rings to the table
- * @names: the table
- * @ks: scheduling side of the same session
- *
- * Return: serial number of the last change, for at_task_names_read().
- */
-unsigned long at_task_names_drain(struct at_task_names *names, const struct at_ksched *ks)
+static void at_names_drain_all(struct at_task_names *names, const struct at_ksched *ks)
 {
 	struct mem_cgroup *old = set_active_memcg(names->memcg);
-	unsigned long last;
 	u32 cpu;
 
-	mutex_lock(&names->kept_lock);
 	for_each_possible_cpu(cpu)
 		at_names_drain_ring(names, &per_cpu_ptr(ks->cpu, cpu)->names);
+	set_active_memcg(old);
+}
+
+/* Move names from the rings of the session's scheduling side @ks to the table. */
+void at_task_names_drain(struct at_task_names *names, const struct at_ksched *ks)
+{
+	mutex_lock(&names->kept_lock);
+	at_names_drain_all(names, ks);
+	mutex_unlock(&names->kept_lock);
+}
+
+/**
+ * at_task_names_begin - move names from the rings to the table, to read them
+ * @names: the table
+ * @ks: scheduling side of the same session
+ * @told: serial number of the last change that the reader has got
+ *
+ * Return: serial number of the last change, for at_task_names_read(). The reader gets a name of
+ * each thread that is in the table now, even if the thread is renamed meanwhile.
+ */
+unsigned long at_task_names_begin(struct at_task_names *names, const struct at_ksched *ks,
+				  unsigned long told)
+{
+	unsigned long last;
+
+	mutex_lock(&names->kept_lock);
+	names->read = told;
+	at_names_drain_all(names, ks);
 	last = names->serial;
 	mutex_unlock(&names->kept_lock);
-	set_active_memcg(old);
 	return last;
 }
 
@@ -298,6 +330,7 @@ u32 at_task_names_read(struct at_task_names *names, unsigned long *cursor,
 		to[n++] = kept->name;
 		*cursor = i;
 	}
+	names->read = *cursor;
 	mutex_unlock(&names->kept_lock);
 	return n;
 }

@@ -14,7 +14,9 @@ struct at_task_names;
 
 struct at_task_names *at_task_names_new(const struct at_session *s);
 void at_task_names_free(struct at_task_names *names);
-unsigned long at_task_names_drain(struct at_task_names *names, const struct at_ksched *ks);
+void at_task_names_drain(struct at_task_names *names, const struct at_ksched *ks);
+unsigned long at_task_names_begin(struct at_task_names *names, const struct at_ksched *ks,
+				  unsigned long told);
 unsigned long at_task_names_copy(struct at_task_names *names, const struct at_kring *r,
 				 const struct at_span *span);
 u32 at_task_names_fill(const struct at_ksched *ks);

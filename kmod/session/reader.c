@@ -531,7 +531,7 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r, u32 kind,
 			 * Later records may use newer names: report these first. They are in the
 			 * table, because only rings of a circular session can be overrun.
 			 */
-			rd->names_to = at_task_names_drain(s->names, s->ks);
+			rd->names_to = at_task_names_begin(s->names, s->ks, rd->names_told);
 			ret = at_tell_task_names(s, out);
 			rd->chunks += ret > 0;
 			if (ret)
@@ -695,11 +695,12 @@ static ssize_t at_tell_table_of_names(struct at_session *s, struct at_out *out)
 		return 0;
 	if (!rd->chunks++)
 		rd->names_to = at_session_drains_names(s) ?
-			       at_task_names_drain(s->names, s->ks) : ULONG_MAX;
+			       at_task_names_begin(s->names, s->ks, rd->names_told) : ULONG_MAX;
 	if (!rd->next)
 		ret = at_tell_task_names(s, out);
 	rd->next = ret > 0 && !out->chunk.records;
-	if (!ret)
+	/* If a chunk has not reached the consumer, begin again. */
+	if (ret <= 0)
 		rd->chunks = 0;
 	return ret;
 }

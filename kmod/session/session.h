@@ -46,8 +46,10 @@ enum at_phase {
  *	beginning
  * @ring: in phases that walk rings: the current one
  * @members: number of the last member that the session had when this pass began
- * @chunks: number of chunks taken from @ring in this pass
- * @next: the pass has reported all of @member or @ring, and continues with the next one
+ * @chunks: number of chunks taken from @ring in this pass; in AT_PHASE_NAMES_TABLE: nonzero if
+ *	@names_to is that of this pass
+ * @next: the pass has reported all of @member, of @ring or of the table of task names, and
+ *	continues with the next one
  * @ended: the sums over providers that ended before the consumer opened the session were
  *	reported
  * @clock: clock pairs reported
