@@ -59,6 +59,7 @@ struct at_kept_name {
  * @count: number of names
  * @serial: serial number of the last change
  * @read: serial number of the last change that the present reader has got
+ * @added: serial number of the last name of a thread that had no name in the table
  * @lost: number of names that could not be stored
  * @full: the last search found no ended task
  * @again: time of the next search if @full is set, jiffies
@@ -73,6 +74,7 @@ struct at_task_names {
 	u32 count;
 	unsigned long serial;
 	unsigned long read;
+	unsigned long added;
 	u64 lost;
 	bool full;
 	unsigned long again;
@@ -168,7 +170,7 @@ static bool at_name_move(struct at_task_names *names, struct at_kept_name *kept)
 static void at_name_keep(struct at_task_names *names, const struct asynctrace_task_name *name)
 {
 	struct at_kept_name *kept = xa_load(&names->by_tid, name->tid);
-	bool new = !kept;
+	bool new = !kept, added;
 
 	if (new)
 		kept = at_name_new(names, name->tid);
@@ -184,6 +186,8 @@ static void at_name_keep(struct at_task_names *names, const struct asynctrace_ta
 		kept->name.ticks = name->ticks;
 		return;
 	}
+	/* Thread ids are reused. */
+	added = new || name->pid != kept->name.pid;
 	/*
 	 * A name that the reader has not got keeps its serial number. Otherwise a thread that
 	 * renames itself all the time would always be behind the last change to read.
@@ -194,6 +198,8 @@ static void at_name_keep(struct at_task_names *names, const struct asynctrace_ta
 			at_name_drop(names, kept);
 		return;
 	}
+	if (added)
+		WRITE_ONCE(names->added, max(names->added, kept->serial));
 	kept->name = *name;
 }
 
@@ -264,6 +270,12 @@ unsigned long at_task_names_begin(struct at_task_names *names, const struct at_k
 	last = names->serial;
 	mutex_unlock(&names->kept_lock);
 	return last;
+}
+
+/* Has a thread been named for the first time after change @told? */
+bool at_task_names_added(const struct at_task_names *names, unsigned long told)
+{
+	return READ_ONCE(names->added) > told;
 }
 
 /**

@@ -17,6 +17,7 @@ void at_task_names_free(struct at_task_names *names);
 void at_task_names_drain(struct at_task_names *names, const struct at_ksched *ks);
 unsigned long at_task_names_begin(struct at_task_names *names, const struct at_ksched *ks,
 				  unsigned long told);
+bool at_task_names_added(const struct at_task_names *names, unsigned long told);
 unsigned long at_task_names_copy(struct at_task_names *names, const struct at_kring *r,
 				 const struct at_span *span);
 u32 at_task_names_fill(const struct at_ksched *ks);

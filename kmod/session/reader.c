@@ -491,6 +491,19 @@ static ssize_t at_tell_task_names(struct at_session *s, struct at_out *out)
 	return ret;
 }
 
+/* Report names of threads if there are threads of which the consumer has no name. */
+static ssize_t at_tell_added_names(struct at_session *s, struct at_out *out)
+{
+	struct at_reader *rd = &s->reader;
+
+	rd->names_to = at_task_names_begin(s->names, s->ks, rd->names_told);
+	/*
+	 * The next pass reports new names of the other threads: a thread that renames itself all
+	 * the time must not delay records.
+	 */
+	return at_task_names_added(s->names, rd->names_told) ? at_tell_task_names(s, out) : 0;
+}
+
 static ssize_t at_finish_kring(struct at_session *s, u32 kind, u32 cpu, struct at_out *out)
 {
 	out->chunk.kind = kind;
@@ -528,15 +541,19 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r, u32 kind,
 		pos = at_kring_position(r);
 		if (at_span_overrun(&span, &src, pos)) {
 			/*
-			 * Later records may use newer names: report these first. They are in the
-			 * table, because only rings of a circular session can be overrun.
+			 * In a ring that is not circular, writers enter unread words only after a
+			 * start has cleared these. at_clear_apply() skips them.
 			 */
-			rd->names_to = at_task_names_begin(s->names, s->ks, rd->names_told);
-			ret = at_tell_task_names(s, out);
+			if (!r->geometry.circular)
+				continue;
+			/* Later records may be of threads without a name: report these first. */
+			ret = at_tell_added_names(s, out);
+			/* If the chunk is not full, it has the last names. */
+			if (ret >= 0 && out->chunk.records < AT_BATCH)
+				r->reading.snap = pos;
 			rd->chunks += ret > 0;
 			if (ret)
 				return ret;
-			r->reading.snap = pos;
 			continue;
 		}
 		at_ledger(out, &r->reading.cursor, &span);
