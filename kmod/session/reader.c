@@ -458,21 +458,22 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at
 
 /*
  * Report task names from the session's table, up to change @names_to of the reader. If they are
- * names that earlier consumers got from the rings, they have counts of their own.
+ * names that earlier consumers got from the rings, they have counts of their own: the present
+ * consumer gets later names from the rings, also names that the table has no room for.
  */
 static ssize_t at_tell_task_names(struct at_session *s, struct at_out *out)
 {
 	struct at_reader *rd = &s->reader;
 	bool drained = at_session_drains_names(s);
 	unsigned long told = rd->names_told;
-	u64 lost = at_task_names_lost(s->names, drained ? s->ks : NULL);
+	u64 lost = drained ? at_task_names_lost(s->names, s->ks) : rd->names_before;
 	bool final = rd->final || s->snapshot;
 	ssize_t ret;
 	u32 n;
 
 	n = at_task_names_read(s->names, &told, rd->names_to, out->scratch, AT_BATCH);
-	/* There were no earlier consumers. */
-	if (!n && !drained && !rd->names)
+	/* There were no earlier consumers, or they got no names. */
+	if (!n && !drained && !rd->names && !lost)
 		return 0;
 	if (!n && !at_news(rd, out, lost, rd->names_lost, final, rd->names_last))
 		return 0;
@@ -710,9 +711,14 @@ static ssize_t at_tell_table_of_names(struct at_session *s, struct at_out *out)
 	/* Pairs with the store-release in at_session_init(). */
 	if (!smp_load_acquire(&s->names))
 		return 0;
-	if (!rd->chunks++)
-		rd->names_to = at_session_drains_names(s) ?
-			       at_task_names_begin(s->names, s->ks, rd->names_told) : ULONG_MAX;
+	if (at_session_drains_names(s)) {
+		if (!rd->chunks++)
+			rd->names_to = at_task_names_begin(s->names, s->ks, rd->names_told);
+	} else if (!rd->names_to) {
+		/* The consumer's first pass: the table has only names from earlier consumers. */
+		rd->names_to = ULONG_MAX;
+		rd->names_before = at_task_names_lost(s->names, NULL);
+	}
 	if (!rd->next)
 		ret = at_tell_task_names(s, out);
 	rd->next = ret > 0 && !out->chunk.records;

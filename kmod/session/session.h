@@ -60,6 +60,8 @@ enum at_phase {
  * @names_to: last change of the table of task names that this pass reports; ULONG_MAX: all
  * @names_told: last change that was reported, from the table or from a ring
  * @names: number of task names reported from the table
+ * @names_before: if the table has names that earlier consumers got: number of those names that were
+ *	lost before this consumer's first pass
  * @names_lost: number of lost task names, as last reported
  * @names_last: last run for which the consumer got the final state of the names
  */
@@ -79,6 +81,7 @@ struct at_reader {
 	unsigned long names_to;
 	unsigned long names_told;
 	u64 names;
+	u64 names_before;
 	u64 names_lost;
 	u32 names_last;
 };
