@@ -58,7 +58,8 @@ DECLARE_PER_CPU(struct at_probe_cost, at_probe_cost);
 #define AT_SLOW_ALL	BIT(0)
 /*
  * at_attention.slow: a task that at_attention.leaver shows as running on this CPU may have no entry
- * any more. Its switch out must be recorded, too. Set under at_tasks_lock, cleared by this CPU
+ * any more. Its switch out must be recorded, too. Set under at_tasks_lock, or again by this CPU,
+ * which also clears it
  */
 #define AT_SLOW_LEFT	BIT(1)
 
