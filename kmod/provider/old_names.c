@@ -2,9 +2,9 @@
 /*
  * Names of a provider: reads them, and copies them before they are cleared.
  *
- * A session that the provider has left may still be read, and its rings use the old names. The provider reuses
- * the durable ring for the names of its present session. So the old names are copied
- * before they are cleared, once for all of these sessions.
+ * A session that the provider has left may still be read, and its rings use the old names. The
+ * provider reuses the durable ring for the names of its present session. So the old names are
+ * copied before they are cleared, once for all of these sessions.
  */
 #include <linux/gfp.h>
 #include <linux/memcontrol.h>
