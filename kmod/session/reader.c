@@ -766,12 +766,16 @@ static ssize_t at_tell(struct at_session *s, struct at_out *out)
 	ssize_t ret;
 
 	/* The session was restarted, so its ledgers are not final any more: begin another pass. */
-	if (rd->phase != AT_PHASE_BEGIN && at_restarted(s) && !s->snapshot)
+	if (rd->phase != AT_PHASE_BEGIN && at_restarted(s) && !s->snapshot) {
 		rd->phase = AT_PHASE_BEGIN;
+		rd->next = false;
+	}
 	for (;; rd->phase++) {
 		switch (rd->phase) {
 		case AT_PHASE_BEGIN:
-			ret = at_tell_clock(s, out);
+			ret = rd->next ? 0 : at_tell_clock(s, out);
+			/* A slow consumer would find another pair of clocks in each call. */
+			rd->next = ret > 0 && out->chunk.records < AT_BATCH;
 			if (!ret)
 				ret = at_tell_ended(s, out);
 			if (ret)

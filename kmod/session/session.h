@@ -48,8 +48,8 @@ enum at_phase {
  * @members: number of the last member that the session had when this pass began
  * @chunks: number of chunks taken from @ring in this pass; in AT_PHASE_NAMES_TABLE: nonzero if
  *	@names_to is that of this pass
- * @next: the pass has reported all of @member, of @ring or of the table of task names, and
- *	continues with the next one
+ * @next: the pass has reported all of @member, of @ring, of the table of task names or of the clock
+ *	pairs, and continues with the next one
  * @ended: the sums over providers that ended before the consumer opened the session were
  *	reported
  * @clock: clock pairs reported
