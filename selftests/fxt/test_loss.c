@@ -377,6 +377,37 @@ static void test_no_thread_runs_while_stopped(void **unused)
 	words_free(&b);
 }
 
+/* The first record of a CPU after a pause may be a wakeup. */
+static void wakeup_after_a_pause_shows_the_pause(void **unused)
+{
+	static const struct want want[] = {
+		{ T + 10, 101, 102, false },
+		{ T + 100, 102, 0, true },
+		{ T + 230, 0, 102, true },
+		{ T + 230, 102, 104, false },
+	};
+	struct words b = { 0 };
+	struct stream s;
+
+	open_sched(&s);
+	put_switch(&b, 3, T + 10, 101, 102, 3);
+	s.ticks = T + 100;
+	give_sched(&s, 3, &b);
+	give_clock(&s, ASYNCTRACE_MOMENT_STOP);
+	s.ticks = T + 200;
+	give_clock(&s, ASYNCTRACE_MOMENT_START);
+	put_wakeup(&b, 3, T + 210, 103, 0);
+	put_wakeup(&b, 3, T + 220, 105, 0);
+	put_switch(&b, 3, T + 230, 102, 104, 3);
+	s.ticks = T + 300;
+	give_sched(&s, 3, &b);
+	stream_finish(&s);
+	assert_switches(s.path, want, sizeof(want) / sizeof(want[0]));
+	assert_clean(s.path, -1);
+	stream_close(&s);
+	words_free(&b);
+}
+
 static void test_no_thread_runs_through_a_loss(void **unused)
 {
 	static const struct want want[] = {
@@ -513,6 +544,7 @@ int main(void)
 		cmocka_unit_test(test_claims_without_measure),
 		cmocka_unit_test(test_unrecorded_switches_become_other),
 		cmocka_unit_test(test_no_thread_runs_while_stopped),
+		cmocka_unit_test(wakeup_after_a_pause_shows_the_pause),
 		cmocka_unit_test(test_no_thread_runs_through_a_loss),
 		cmocka_unit_test(test_impossible_scheduling_is_malformed),
 		cmocka_unit_test(test_wakeup_of_idle_without_its_weight),

@@ -337,7 +337,12 @@ static int emit(struct at_compose *c, struct atc_ring *r, struct sched *s,
 	int err = note_threads(c, s, w, ns);
 	uint64_t *to;
 
-	if (!err && !s->wakeup)
+	if (err)
+		return err;
+	/* A wakeup moves last_ns, so the next switch would not find a pause before the wakeup. */
+	if (s->wakeup)
+		end_at_pause(c, r, before, ns);
+	else
 		err = join(c, r, before, ns, s->tid[0], s->weight[0]);
 	if (err)
 		return err;
