@@ -279,6 +279,40 @@ static void later_files_repeat_states_that_are_valid(void **unused)
 	words_free(&b);
 }
 
+/* A thread may change its state while the session is stopped. */
+static void states_before_a_pause_are_not_repeated(void **unused)
+{
+	struct at_compose_options opts;
+	struct part part = { 0 };
+	struct at_compose_thread t;
+	struct words b = { 0 };
+	struct stream s;
+
+	stream_simple(&s);
+	t = sleeper(&s);
+	assert_int_equal(at_compose_add_thread(s.c, &t), 0);
+	put_wakeup(&b, 0, s.ticks, 103, 0);
+	give_name(&s, 100, 103, "woken");
+	give_sched(&s, 0, &b);
+	s.ticks += 100;
+	give_clock(&s, ASYNCTRACE_MOMENT_STOP);
+	s.ticks += 100;
+	give_clock(&s, ASYNCTRACE_MOMENT_START);
+	t = sleeper(&s);
+	t.tid = 104;
+	assert_int_equal(at_compose_add_thread(s.c, &t), 0);
+	opts = part_open(&part);
+	assert_int_equal(at_compose_next(s.c, &opts), 0);
+	stream_finish(&s);
+	assert_int_equal(count_states(part.path, 102), 0);
+	assert_int_equal(count_states(part.path, 103), 0);
+	assert_int_equal(count_states(part.path, 104), 1);
+	assert_clean(part.path, -1);
+	close(part.fd);
+	stream_close(&s);
+	words_free(&b);
+}
+
 /*
  * The recorder may read a thread's state before the composer gets older records of that thread.
  * Older records must not change the state. A record from the time of the reading or later
@@ -330,6 +364,7 @@ int main(void)
 		cmocka_unit_test(state_begins_after_the_last_start),
 		cmocka_unit_test(wrong_threads_are_refused),
 		cmocka_unit_test(later_files_repeat_states_that_are_valid),
+		cmocka_unit_test(states_before_a_pause_are_not_repeated),
 		cmocka_unit_test(older_records_leave_a_state_that_was_read),
 	};
 

@@ -272,8 +272,10 @@ void atc_states_begin(struct at_compose *c)
 	atc_map_each(&c->tasks, e) {
 		struct atc_task *t = e->value;
 
+		/* After a loss or a pause, records of changes may be missing. */
 		if (!t->state || !t->state->valid || !t->named ||
 		    t->state->from < c->sched_lost_until ||
+		    t->state->from < atc_pauses_end(&c->pauses) ||
 		    (t->state->left && !is_followed(c, t)))
 			continue;
 		atc_process_introduce(c, t->pid);
