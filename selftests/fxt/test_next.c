@@ -397,6 +397,52 @@ static void test_running_threads_are_repeated(void **unused)
 	words_free(&b);
 }
 
+/*
+ * A thread may leave its CPU while the session is stopped. The CPU may stay idle afterwards, so no
+ * record contradicts the thread.
+ */
+static void thread_is_not_shown_running_after_a_pause(void **unused)
+{
+	struct parts parts = { .nr = 0 };
+	struct at_compose_options o;
+	struct words b = { 0 };
+	unsigned int ends = 0;
+	struct stream s;
+	struct file f;
+	char path[32];
+
+	stream_simple(&s);
+	put_switch(&b, 1, s.ticks + 10, 0, 101, 0);
+	s.ticks += 100;
+	give_sched(&s, 1, &b);
+	give_clock(&s, ASYNCTRACE_MOMENT_STOP);
+	s.ticks += 100;
+	give_clock(&s, ASYNCTRACE_MOMENT_START);
+	s.ticks += 100;
+	o = options(&parts);
+	assert_int_equal(at_compose_next(s.c, &o), 0);
+	stream_finish(&s);
+	path_of(&parts, 0, path);
+	assert_part_clean(s.path, true);
+	assert_part_clean(path, true);
+	for (file_open(&f, s.path); file_next(&f);) {
+		if (f.rec.kind != FXT_SWITCH || !fxt_arg(&f.rec, "inferred"))
+			continue;
+		assert_int_equal(f.rec.ns, 1000100);
+		assert_int_equal(f.rec.out, 101);
+		assert_int_equal(f.rec.in, 0);
+		ends++;
+	}
+	file_close(&f);
+	assert_int_equal(ends, 1);
+	for (file_open(&f, path); file_next(&f);)
+		assert_int_not_equal(f.rec.kind, FXT_SWITCH);
+	file_close(&f);
+	close_parts(&parts);
+	stream_close(&s);
+	words_free(&b);
+}
+
 /* A reader that starts late: the file begins then, not at the session's start. */
 static void test_a_late_reader(void **unused)
 {
@@ -462,6 +508,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parts_hold_what_one_file_holds),
 		cmocka_unit_test(test_running_threads_are_repeated),
+		cmocka_unit_test(thread_is_not_shown_running_after_a_pause),
 		cmocka_unit_test(test_a_late_reader),
 		cmocka_unit_test(test_wrong_options_change_nothing),
 	};

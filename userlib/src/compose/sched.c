@@ -426,8 +426,8 @@ int atc_sched_begin(struct at_compose *c)
 }
 
 /*
- * Marks CPUs that lost records as idle at the end of the session: the missing records come after
- * the CPU's last record.
+ * Marks CPUs as idle at the end of a file if their threads may have left them without a record:
+ * records were lost after the CPU's last record, or the session was stopped and started again.
  */
 void atc_sched_finish(struct at_compose *c)
 {
@@ -436,5 +436,6 @@ void atc_sched_finish(struct at_compose *c)
 
 		if (r->lossy)
 			atc_sched_lost(c, r);
+		end_at_pause(c, r, r->last_ns, UINT64_MAX);
 	}
 }
