@@ -377,6 +377,50 @@ static void test_no_thread_runs_while_stopped(void **unused)
 	words_free(&b);
 }
 
+/*
+ * The kernel drops moments of a full log, and readers need a stop to find the pause. The session
+ * ran at least until the last clock pair before the start.
+ */
+static void missing_stop_is_written_before_a_start(void **unused)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} want[] = {
+		{ "session start", 1000000 },
+		{ "session stop", T + 100 },
+		{ "session start", T + 200 },
+		{ "session stop", T + 250 },
+		{ "session start", T + 300 },
+		{ "trace end", T + 300 },
+	};
+	struct stream s;
+	struct file f;
+	size_t n = 0;
+
+	stream_simple(&s);
+	s.ticks = T + 50;
+	give_clock(&s, ASYNCTRACE_MOMENT_RUNNING);
+	s.ticks = T + 100;
+	give_clock(&s, ASYNCTRACE_MOMENT_STOP);
+	s.ticks = T + 200;
+	give_clock(&s, ASYNCTRACE_MOMENT_START);
+	s.ticks = T + 250;
+	give_clock(&s, ASYNCTRACE_MOMENT_RUNNING);
+	s.ticks = T + 300;
+	give_clock(&s, ASYNCTRACE_MOMENT_START);
+	stream_finish(&s);
+	for (file_open(&f, s.path); file_event(&f, 1); n++) {
+		assert_true(n < sizeof(want) / sizeof(want[0]));
+		assert_true(fxt_text_is(&f.rec.name, want[n].name));
+		assert_int_equal(f.rec.ns, want[n].ns);
+	}
+	file_close(&f);
+	assert_int_equal(n, sizeof(want) / sizeof(want[0]));
+	assert_clean(s.path, -1);
+	stream_close(&s);
+}
+
 /* The first record of a CPU after a pause may be a wakeup. */
 static void wakeup_after_a_pause_shows_the_pause(void **unused)
 {
@@ -544,6 +588,7 @@ int main(void)
 		cmocka_unit_test(test_claims_without_measure),
 		cmocka_unit_test(test_unrecorded_switches_become_other),
 		cmocka_unit_test(test_no_thread_runs_while_stopped),
+		cmocka_unit_test(missing_stop_is_written_before_a_start),
 		cmocka_unit_test(wakeup_after_a_pause_shows_the_pause),
 		cmocka_unit_test(test_no_thread_runs_through_a_loss),
 		cmocka_unit_test(test_impossible_scheduling_is_malformed),

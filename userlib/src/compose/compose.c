@@ -86,6 +86,9 @@ static int take_clock_chunk(struct at_compose *c, const struct asynctrace_clock_
 
 		if (s < 0)
 			return s;
+		/* The file needs the stop, because readers take no start without a stop. */
+		if (c->begun && atc_pauses_lack_stop(&c->pauses, p->what))
+			atc_clock_record(c, ATC_STR_STOP, c->pair.boottime, &c->pair);
 		if (atc_pauses_take(&c->pauses, p->what, p->boottime))
 			return -ENOMEM;
 		if (p->what < sizeof(names) / sizeof(names[0]))

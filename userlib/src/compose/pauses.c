@@ -8,8 +8,6 @@
  */
 #include <errno.h>
 
-#include <linux/asynctrace.h>
-
 #include "mem.h"
 #include "pauses.h"
 
@@ -20,7 +18,7 @@ int atc_pauses_take(struct atc_pauses *p, uint32_t what, uint64_t ns)
 	/* A damaged chunk may have any time. Keep the times in order for the search. */
 	if (ns < p->known)
 		ns = p->known;
-	/* The kernel drops moments of a full log. A start shows that a stop came before it. */
+	/* A start shows that a stop came before it: see atc_pauses_lack_stop(). */
 	if (what == ASYNCTRACE_MOMENT_START && p->known) {
 		if (p->nr == p->room) {
 			of = atc_realloc(p->of, (2 * p->room + 8) * sizeof(*of));

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <linux/asynctrace.h>
+
 /* Records may be missing from @stop to @start, ns. */
 struct atc_pause {
 	uint64_t stop, start;
@@ -23,6 +25,15 @@ struct atc_pauses {
 
 /* Takes a moment of the session at @ns, one of enum asynctrace_moment. Returns 0 or -ENOMEM. */
 int atc_pauses_take(struct atc_pauses *p, uint32_t what, uint64_t ns);
+
+/*
+ * Is a stop missing before a start? @what: a moment that atc_pauses_take() has not taken yet. The
+ * kernel drops moments of a full log.
+ */
+static inline bool atc_pauses_lack_stop(const struct atc_pauses *p, uint32_t what)
+{
+	return what == ASYNCTRACE_MOMENT_START && p->known && !p->stopped;
+}
 
 /* Same as atc_pause_between(), but slower. */
 const struct atc_pause *atc_pause_search(const struct atc_pauses *p, uint64_t from, uint64_t to);
