@@ -79,6 +79,26 @@ static int first_ids(void)
 	return !passed_macro || result != PTHREAD_CANCELED;
 }
 
+/* Ids may be made in a signal handler, which must leave errno as it is. */
+static int ids_in_a_sandbox(void)
+{
+	struct at_traceparent t;
+	struct at_operation op;
+	int bad;
+
+	if (sandbox(SYS_getrandom, SECCOMP_RET_ERRNO | ENOSYS, 0) ||
+	    sandbox(SYS_madvise, SECCOMP_RET_ERRNO | EINVAL, 0))
+		return 1;
+	errno = ERANGE;
+	TRACE_OPERATION_BEGIN(&op, "first", "ids");
+	bad = (errno != ERANGE) << 1;
+	bad |= !op.id << 2;
+	errno = ERANGE;
+	at_traceparent_new(&t, op.id);
+	bad |= (errno != ERANGE) << 3;
+	return bad;
+}
+
 static void in_child(const char *name, int (*fn)(void))
 {
 	pid_t pid = fork();
@@ -225,6 +245,7 @@ int main(void)
 {
 	in_child("I20_first_macro_cancelled_thread_leaves_no_lock", first_macro);
 	in_child("first_ids_cancelled_thread_gets_ids", first_ids);
+	in_child("ids_without_random_numbers_keep_errno", ids_in_a_sandbox);
 	in_child("I20_provider_functions_cancelled_leave_no_lock", all_functions);
 	in_child("I20_first_macro_in_trapping_sandbox_survives", sandbox_traps);
 	in_child("I20_first_macro_killed_thread_leaves_no_lock", thread_killed);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The salt, which makes the ids of this process unique on the machine */
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
@@ -28,6 +29,7 @@ static uint32_t salted_pid;
 /* Signal handlers and other threads may call this at the same time, with the same result. */
 static uint32_t find_out_how_cleared(void)
 {
+	const int saved = errno;
 	const bool wiped = at_page_size() <= sizeof(at_salted_) &&
 			   !at_sys_madvise(&at_salted_, sizeof(at_salted_), MADV_WIPEONFORK);
 	const uint32_t how = wiped ? AT_BY_KERNEL : AT_BY_PID;
@@ -35,6 +37,7 @@ static uint32_t find_out_how_cleared(void)
 	if (!wiped)
 		__atomic_store_n(&salted_pid, at_sys_getpid(), __ATOMIC_RELAXED);
 	__atomic_store_n(&cleared, how, __ATOMIC_RELEASE);
+	errno = saved;
 	return how;
 }
 
@@ -68,6 +71,7 @@ void at_salt_forget(void)
  */
 static uint32_t draw_salt(uint32_t *word)
 {
+	const int saved = errno;
 	uint32_t salt, old = 0;
 
 	if (at_sys_getrandom(&salt, sizeof(salt), GRND_NONBLOCK) != sizeof(salt)) {
@@ -76,6 +80,7 @@ static uint32_t draw_salt(uint32_t *word)
 		clock_gettime(CLOCK_MONOTONIC, &ts);
 		salt = (uint32_t)ts.tv_nsec * 2654435761u ^ (uint32_t)getpid() << 7;
 	}
+	errno = saved;
 	salt = (salt & AT_SALT_MASK) ?: 1;
 	return __atomic_compare_exchange_n(word, &old, salt, false, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED) ? salt : old;

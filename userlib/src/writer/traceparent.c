@@ -119,6 +119,7 @@ static uint64_t mix_bits(uint64_t x)
 static uint64_t seed(void)
 {
 	static uint64_t drawn;
+	const int saved = errno;
 	uint64_t seed = __atomic_load_n(&drawn, __ATOMIC_RELAXED), old = 0;
 
 	if (likely(seed))
@@ -129,6 +130,7 @@ static uint64_t seed(void)
 		clock_gettime(CLOCK_REALTIME, &ts);
 		seed = mix_bits(ts.tv_sec * 1000000000ULL + ts.tv_nsec) ^ (uint64_t)at_salt() << 20;
 	}
+	errno = saved;
 	seed |= !seed;
 	return __atomic_compare_exchange_n(&drawn, &old, seed, false, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED) ? seed : old;
