@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -458,7 +459,8 @@ static bool recorded_within(uint32_t ms)
 			p.fd = fcntl(at_provider_fd(), F_DUPFD_CLOEXEC, AT_FD_MIN);
 		if (p.fd < 0)
 			break;
-		poll(&p, 1, left);
+		/* For poll(2), a negative timeout has no end. */
+		poll(&p, 1, left < INT_MAX ? left : INT_MAX);
 	}
 	pthread_cleanup_pop(true);
 	return o.recording;
