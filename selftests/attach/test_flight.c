@@ -6,12 +6,14 @@
  * Runs in the test machine.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -227,6 +229,34 @@ static void child(void)
 	done("module_session_ends_with_its_process");
 }
 
+static int find_socket(void)
+{
+	struct stat st;
+	int fd = 1024;
+
+	while (--fd > 2)
+		if (!fstat(fd, &st) && S_ISSOCK(st.st_mode))
+			return fd;
+	return -1;
+}
+
+/* A program closes all descriptors, as daemons do, and then opens files of its own. */
+static void descriptors_closed(void)
+{
+	int fd = memory(), socket;
+
+	check(!at_flight_start(0, 0) && sessions() == 1);
+	socket = find_socket();
+	check(socket >= 0);
+	check(dup2(fd, socket) == socket);
+	check(!at_flight_stop());
+	check(fcntl(socket, F_GETFD) >= 0);
+	close(socket);
+	close(fd);
+	check(!sessions());
+	done("module_recorder_closes_no_file_of_the_program");
+}
+
 static int file;
 
 static void on_crash(int sig)
@@ -267,6 +297,7 @@ int main(void)
 	trace();
 	other_session();
 	child();
+	descriptors_closed();
 	crash();
 	return finish();
 }

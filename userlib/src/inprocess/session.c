@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,18 +42,38 @@ bool at_session_records(void)
 	return at_backend() == ASYNCTRACE_BACKEND_MODULE && at_gate_now() > ASYNCTRACE_GATE_ATTACH;
 }
 
-static int open_socket(void)
+static int open_socket(struct at_session *s)
 {
 	int fd = at_sys_socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC), high;
+	struct stat st;
+	int err;
 
+	s->socket = -1;
 	if (fd < 0)
 		return -errno;
+	if (at_sys_fstat(fd, &st)) {
+		err = -errno;
+		at_sys_close(fd);
+		return err;
+	}
+	s->inode = st.st_ino;
 	/* Programs expect low descriptor numbers to be free for themselves. */
 	high = at_sys_fcntl(fd, F_DUPFD_CLOEXEC, AT_FD_MIN);
-	if (high < 0)
-		return fd;
-	at_sys_close(fd);
-	return high;
+	if (high >= 0)
+		at_sys_close(fd);
+	s->socket = high >= 0 ? high : fd;
+	return 0;
+}
+
+/* Closes the socket, unless the program has closed it and uses its number for another file. */
+static void close_socket(struct at_session *s)
+{
+	struct stat st;
+
+	if (s->socket >= 0 && !at_sys_fstat(s->socket, &st) && S_ISSOCK(st.st_mode) &&
+	    st.st_ino == s->inode)
+		at_sys_close(s->socket);
+	s->socket = -1;
 }
 
 static void put_u32(struct at_message *m, size_t *len, uint16_t type, uint32_t value)
@@ -167,8 +188,9 @@ int at_session_begin(struct at_session *s, uint32_t mode, uint64_t ring_size)
 	s->buffer = malloc(ASYNCTRACE_READ_MIN);
 	if (!s->buffer)
 		return -ENOMEM;
-	s->socket = open_socket();
-	err = s->socket < 0 ? s->socket : begin_session(s, mode, ring_size);
+	err = open_socket(s);
+	if (!err)
+		err = begin_session(s, mode, ring_size);
 	if (err)
 		at_session_end(s);
 	return err;
@@ -176,9 +198,7 @@ int at_session_begin(struct at_session *s, uint32_t mode, uint64_t ring_size)
 
 void at_session_end(struct at_session *s)
 {
-	if (s->socket >= 0)
-		at_sys_close(s->socket);
-	s->socket = -1;
+	close_socket(s);
 	free(s->buffer);
 	s->buffer = NULL;
 }
@@ -186,9 +206,7 @@ void at_session_end(struct at_session *s)
 void at_session_forked(struct at_session *s)
 {
 	/* A copy of the socket in the child would keep the session alive. */
-	if (s->socket >= 0)
-		at_sys_close(s->socket);
-	s->socket = -1;
+	close_socket(s);
 	s->buffer = NULL;
 }
 

@@ -3,6 +3,8 @@
 #ifndef AT_SESSION_H
 #define AT_SESSION_H
 
+#include <sys/types.h>
+
 #include <asynctrace/compose.h>
 #include <asynctrace/flight.h>
 
@@ -13,11 +15,13 @@
 /**
  * struct at_session - a session that records only this process
  * @socket: closing it ends the session; -1: no session
+ * @inode: inode of @socket, because the program may close all its descriptors
  * @id: id of the session
  * @buffer: ASYNCTRACE_READ_MIN bytes
  */
 struct at_session {
 	int socket;
+	ino_t inode;
 	uint32_t id;
 	char *buffer;
 };
