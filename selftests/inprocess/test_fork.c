@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -220,6 +221,64 @@ static void forked_amid(void)
 	done("forks_amid_writers_lose_no_count: %d forks", rounds);
 }
 
+static void *stop_trace(void *arg)
+{
+	stop(arg);
+	return NULL;
+}
+
+/* Reads from the pipe until all writers have closed it. */
+static void *read_all(void *arg)
+{
+	char buf[4096];
+
+	while (read(*(int *)arg, buf, sizeof(buf)) > 0)
+		;
+	return NULL;
+}
+
+/* Forks while the stop of a trace waits for the reader of a pipe. */
+static void fork_amid_stop(uint32_t mode)
+{
+	const struct at_trace_options o = { .size = sizeof(o), .mode = mode };
+	const int events = 20000;	/* the records need more room than the pipe has */
+	pthread_t stopper, reader;
+	struct at_trace_result r;
+	int pair[2], unread;
+	pid_t pid;
+
+	check(!pipe(pair));
+	check(!at_trace_start(pair[1], &o));
+	for (int i = 0; i < events; i++)
+		event(i);
+	pthread_create(&stopper, NULL, stop_trace, &r);
+	/* The stop closes the gate. Wait until the rest of the records fills the pipe. */
+	do
+		check(!ioctl(pair[0], FIONREAD, &unread));
+	while ((TRACE_ENABLED() || unread < 32768) && !sched_yield());
+	pid = fork();
+	if (!pid)
+		_exit(TRACE_ENABLED());
+	check(!child_status(pid));
+	pthread_create(&reader, NULL, read_all, &pair[0]);
+	pthread_join(stopper, NULL);
+	close(pair[1]);
+	pthread_join(reader, NULL);
+	check(r.delivered + r.dropped + r.overwritten == (uint64_t)events && !r.unwritten);
+	close(pair[0]);
+}
+
+static void forks_amid_stops(void)
+{
+	alarm(600);
+	/* The thread of the trace waits for the reader. */
+	fork_amid_stop(ASYNCTRACE_MODE_STREAMING);
+	/* The thread that stops the trace waits for the reader, because it reads the rings. */
+	fork_amid_stop(ASYNCTRACE_MODE_CIRCULAR);
+	alarm(0);
+	done("fork_does_not_wait_for_a_stop_on_a_slow_pipe");
+}
+
 static int in_vfork(void *arg)
 {
 	execl(arg, arg, "exit", (char *)NULL);
@@ -412,6 +471,7 @@ int main(int argc, char **argv)
 	I5_salt_is_one_of_process();
 	forked();
 	forked_amid();
+	forks_amid_stops();
 	others();
 	status_after_stop();
 	forbidden();

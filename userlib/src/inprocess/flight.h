@@ -20,6 +20,12 @@
  */
 void at_inproc_lock(struct at_quiet *quiet);
 void at_inproc_unlock(struct at_quiet *quiet);
+/*
+ * The holder of the lock calls these around an operation that may last long, such as a write to a
+ * pipe. Other threads may fork(2) in between, but at_inproc_lock() still waits.
+ */
+void at_inproc_allow_fork(void);
+void at_inproc_forbid_fork(void);
 /**
  * struct at_fork_handlers - functions of a user of the rings, called around fork(2)
  * @before: called in the parent, with the lock of at_inproc_lock() held; or NULL

@@ -24,6 +24,8 @@
 
 static struct {
 	pthread_mutex_t lock;
+	pthread_cond_t idle;	/* @busy has become false */
+	bool busy;		/* a thread is in at_inproc_allow_fork() */
 	bool fork_handled;
 	const struct at_fork_handlers *handlers[AT_RINGS_USERS];
 	unsigned int users;
@@ -32,7 +34,7 @@ static struct {
 	bool all;		/* every category is recorded */
 	enum at_reason why;	/* why only the fallback ring is used, or OK */
 	struct at_area area;
-} rings = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} rings = { .lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER };
 
 /*
  * The holder of the lock may call cancellation points and functions that raise SIGPIPE. If the
@@ -42,12 +44,27 @@ void at_inproc_lock(struct at_quiet *quiet)
 {
 	at_quiet_begin(quiet);
 	pthread_mutex_lock(&rings.lock);
+	while (rings.busy)
+		pthread_cond_wait(&rings.idle, &rings.lock);
 }
 
 void at_inproc_unlock(struct at_quiet *quiet)
 {
 	pthread_mutex_unlock(&rings.lock);
 	at_quiet_end(quiet);
+}
+
+void at_inproc_allow_fork(void)
+{
+	rings.busy = true;
+	pthread_mutex_unlock(&rings.lock);
+}
+
+void at_inproc_forbid_fork(void)
+{
+	pthread_mutex_lock(&rings.lock);
+	rings.busy = false;
+	pthread_cond_broadcast(&rings.idle);
 }
 
 struct at_area *at_rings_area(void)
@@ -80,6 +97,8 @@ static void after_fork(void)
 static void in_child(void)
 {
 	pthread_mutex_init(&rings.lock, NULL);
+	pthread_cond_init(&rings.idle, NULL);
+	rings.busy = false;
 	for (int i = 0; i < AT_RINGS_USERS; i++)
 		if (rings.handlers[i])
 			rings.handlers[i]->child();

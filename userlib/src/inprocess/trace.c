@@ -20,6 +20,7 @@
 static struct {
 	bool running;
 	bool from_environment;	/* started by ASYNCTRACE_OUT */
+	bool stopping;		/* the thread that stops the trace writes the rest of the file */
 	uint32_t mode;
 	struct at_output out;
 	struct at_drain drain;
@@ -40,13 +41,18 @@ static int before_write(void *arg)
 {
 	const int fd = at_output_fd(&trace.out);
 
-	if (fd >= 0)
-		at_drain_write(arg);
+	if (fd < 0)
+		return fd;
+	at_drain_write(arg);
+	if (trace.stopping)
+		at_inproc_allow_fork();
 	return fd;
 }
 
 static void after_write(void *arg)
 {
+	if (trace.stopping)
+		at_inproc_forbid_fork();
 	at_output_wrote(&trace.out);
 	at_drain_enter(arg);
 }
@@ -71,7 +77,7 @@ static void in_child(void)
 {
 	if (!trace.running)
 		return;
-	trace.running = false;
+	trace.running = trace.stopping = false;
 	at_output_close(&trace.out);
 	if (trace.from_environment)
 		at_child_trace_want(at_rings_beside());
@@ -315,7 +321,11 @@ static void stop(struct at_trace_result *res, uint32_t *collided)
 	const bool last = at_rings_close();
 	int err;
 
+	/* The thread may be waiting for the reader of a pipe. */
+	at_inproc_allow_fork();
 	at_drain_stop(&trace.drain);
+	at_inproc_forbid_fork();
+	trace.stopping = true;
 	if (!last)
 		ignore_later_records(&trace.drain);
 	at_drain_round(&trace.drain, true);
@@ -331,7 +341,7 @@ static void stop(struct at_trace_result *res, uint32_t *collided)
 	err = at_output_close(&trace.out);
 	if (!res->error)
 		res->error = err;
-	trace.running = false;
+	trace.running = trace.stopping = false;
 }
 
 AT_PUBLIC int at_trace_stop(struct at_trace_result *result)
