@@ -16,11 +16,13 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <asynctrace/context.h>
+#include <asynctrace/flight.h>
 #include <asynctrace/inprocess.h>
 #include <asynctrace/trace.h>
 
@@ -462,6 +464,43 @@ static void cannot_be_forbidden(void)
 	done("counter_is_allowed_if_PR_GET_TSC_fails");
 }
 
+/* Runs in a child. The exit status has a bit for each failed check. */
+static int start_with_locked_memory(void)
+{
+	const struct rlimit limit = { 1 << 20, 1 << 20 };
+	int fd = memory(), bad;
+
+	/* A privileged process has no limit. In a user namespace without that user, none is. */
+	if ((!getuid() && setuid(65534) && errno != EINVAL) || setrlimit(RLIMIT_MEMLOCK, &limit) ||
+	    mlockall(MCL_FUTURE))
+		return 1;
+	bad = (at_trace_start(fd, NULL) != -EAGAIN) << 1;
+	event(0);
+	bad |= (at_flight_start(0, 0) != -EAGAIN) << 2;
+	event(1);
+	munlockall();
+	bad |= (at_trace_start(fd, NULL) != 0) << 3;
+	bad |= (at_trace_stop(NULL) != 0) << 4;
+	return bad;
+}
+
+static void locked_memory(void)
+{
+	int status;
+	pid_t pid;
+
+	if (SANITIZED) {
+		skip("start_fails_if_memory_must_not_be_locked", "a sanitizer maps memory");
+		return;
+	}
+	pid = fork();
+	if (!pid)
+		_exit(start_with_locked_memory());
+	status = child_status(pid);
+	check(!status, "%#x", status);
+	done("start_fails_if_memory_must_not_be_locked");
+}
+
 int main(int argc, char **argv)
 {
 	(void)argv;
@@ -476,5 +515,6 @@ int main(int argc, char **argv)
 	status_after_stop();
 	forbidden();
 	cannot_be_forbidden();
+	locked_memory();
 	return finish();
 }

@@ -49,8 +49,9 @@ extern "C" {
  *
  * Return: 0; -EBUSY: the recorder runs already, or a trace runs that cannot share its rings (see
  * at_flight_start(3)), or another thread of a forked child is starting the child's trace, and takes
- * too long; -EINVAL: @max_bytes is too large; -ENOMEM: no memory for the rings; with the module,
- * also errors of at_session_create() in asynctrace/session.h.
+ * too long; -EINVAL: @max_bytes is too large; -ENOMEM: no memory for the rings; -EAGAIN: the
+ * program has called mlockall(2) with MCL_FUTURE, and RLIMIT_MEMLOCK leaves no room for the
+ * library's memory; with the module, also errors of at_session_create() in asynctrace/session.h.
  */
 int at_flight_start(uint64_t min_age, uint64_t max_bytes);
 

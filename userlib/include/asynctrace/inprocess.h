@@ -70,7 +70,8 @@ struct at_trace_options {
  *
  * Return: 0; -EBUSY: see below; -EBADF: @fd is not open for writing; -EMFILE: no descriptor is left
  * for the duplicate; -EINVAL: an option is wrong; -ENOMEM: no memory for the rings; -EAGAIN: the
- * thread could not be created.
+ * thread could not be created, or the program has called mlockall(2) with MCL_FUTURE, and
+ * RLIMIT_MEMLOCK leaves no room for the library's memory.
  *
  * -EBUSY has five causes. A trace runs already. Another thread of a forked child is starting the
  * child's trace, and takes too long. Another process, for example a forked child, writes a trace to
