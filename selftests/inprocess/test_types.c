@@ -9,6 +9,8 @@
 #include <float.h>
 #include <limits.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -495,6 +497,56 @@ static void names(void)
 	free(refs);
 }
 
+static sigjmp_buf away;
+static char *hidden_name;
+
+static void leave(int sig)
+{
+	(void)sig;
+	siglongjmp(away, 1);
+}
+
+/* The library reads the name at this moment. Another signal arrives. */
+static void show_name(int sig)
+{
+	(void)sig;
+	mprotect(hidden_name, 4096, PROT_READ | PROT_WRITE);
+	raise(SIGUSR1);
+}
+
+static void names_amid_a_jump(void)
+{
+	const struct sigaction show = { .sa_handler = show_name }, jump = { .sa_handler = leave };
+	static struct at_site_ site = { .category = "types" }, other = { .category = "types" };
+	struct sigaction old;
+	volatile bool jumped = false;
+
+	if (HAS_TSAN) {
+		skip("handler_that_jumps_leaves_no_lock_of_names", "TSan delays signals");
+		return;
+	}
+	hidden_name = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	strcpy(hidden_name, "hidden name");
+	mprotect(hidden_name, 4096, PROT_NONE);
+	site.name = hidden_name;
+	other.name = "name after the jump";
+	sigaction(SIGSEGV, &show, &old);
+	sigaction(SIGUSR1, &jump, NULL);
+	begin(&large);
+	if (sigsetjmp(away, 1))
+		jumped = true;
+	else
+		at_site_test_(&site, at_gate_load_());
+	check(jumped);
+	check(at_site_test_(&other, at_gate_load_()) >> 32 == TRACE_SITE_ON_);
+	check(at_site_test_(&site, at_gate_load_()) >> 32 == TRACE_SITE_ON_);
+	end();
+	sigaction(SIGSEGV, &old, NULL);
+	signal(SIGUSR1, SIG_DFL);
+	munmap(hidden_name, 4096);
+	done("handler_that_jumps_leaves_no_lock_of_names");
+}
+
 static void dropped(void)
 {
 	const struct tape_options small = { .mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 1 << 14,
@@ -534,6 +586,7 @@ int main(void)
 	too_long();
 	categories();
 	names();
+	names_amid_a_jump();
 	dropped();
 	forget();
 	return finish();

@@ -226,12 +226,35 @@ static int site_names(struct at_site_ *site)
 	return 0;
 }
 
+/*
+ * Has the full ring refused the names of @site? May miss a change by another thread: then the
+ * record carries its names inline once more.
+ */
+static bool is_refused(const struct at_site_ *site)
+{
+	return names.id && site->durable == names.id && !site->head &&
+	       names.epoch == at_epoch() && names.generation == at_control()->durable_generation;
+}
+
 int at_site_names(struct at_site_ *site)
 {
+	uint64_t signals;
 	int err;
 
-	if (__atomic_exchange_n(&names.lock, 1, __ATOMIC_ACQUIRE))
+	/*
+	 * Save the system calls if possible: a refused site comes here with each record, and so
+	 * does each site while the lock is busy.
+	 */
+	if (is_refused(site))
+		return -ENOSPC;
+	if (__atomic_load_n(&names.lock, __ATOMIC_RELAXED))
 		return -EAGAIN;
+	/* A signal handler that left by siglongjmp(3) would leave the lock held. */
+	at_signals_block(&signals);
+	if (__atomic_exchange_n(&names.lock, 1, __ATOMIC_ACQUIRE)) {
+		at_signals_restore(&signals);
+		return -EAGAIN;
+	}
 	err = site_names(site);
 	if (err == -ENOSPC && site->durable != names.id) {
 		/*
@@ -243,6 +266,7 @@ int at_site_names(struct at_site_ *site)
 		site->durable = names.id;
 	}
 	__atomic_store_n(&names.lock, 0, __ATOMIC_RELEASE);
+	at_signals_restore(&signals);
 	return err;
 }
 
