@@ -24,6 +24,24 @@ bool at_beside_ready(void)
 	return true;
 }
 
+/*
+ * Waits while the process registers, and reads the module's present run. Returns false if there is
+ * none; then @r->gate is OFF, or ATTACH if the registration takes too long.
+ */
+static bool wait_for_run(struct at_run *r)
+{
+	do {
+		if (!at_beside_ready()) {
+			r->gate = ASYNCTRACE_GATE_ATTACH;
+			return false;
+		}
+		if (at_run_present(r))
+			return true;
+		/* A new registration may have begun since at_beside_ready(). */
+	} while (r->gate == ASYNCTRACE_GATE_ATTACH);
+	return false;
+}
+
 /* --- sites -------------------------------------------------------------------------------- */
 
 static uint32_t mode_of_run(uint32_t run)
@@ -33,7 +51,8 @@ static uint32_t mode_of_run(uint32_t run)
 
 /*
  * Does the record belong to the module's run? If the process has registered again during that run,
- * the new registration goes on with the records of the old one.
+ * the new registration goes on with the records of the old one. The answer is valid if
+ * at_run_still() is true afterwards: a registration changes the state that at_module_cut() reads.
  */
 static bool is_of_run(uint32_t mode, uint32_t run)
 {
@@ -50,29 +69,37 @@ static bool clocks_differ(const struct at_run *r)
 	return a->clock != b->clock || a->clock_offset != b->clock_offset;
 }
 
-/* Returns the bits AT_MODE_* of a site whose category the module records; 0: it does not. */
-static uint32_t learn_module(const char *category)
+/*
+ * Stores in *@mode the bits AT_MODE_* of a site whose category the module records, or 0 if the
+ * module does not record it. Returns false if the process is registering: the module may record the
+ * category afterwards.
+ */
+static bool learn_module(const char *category, uint32_t *mode)
 {
-	uint32_t mode;
 	struct at_run r;
 
 	do {
+		*mode = 0;
 		if (!at_run_present(&r))
-			return 0;
-		mode = at_run_wants(&r, category) ? AT_MODE_MODULE | mode_of_run(r.run) |
-					     (clocks_differ(&r) ? AT_MODE_CLOCKS : 0) : 0;
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+			return r.gate != ASYNCTRACE_GATE_ATTACH;
+		if (at_run_wants(&r, category))
+			*mode = AT_MODE_MODULE | mode_of_run(r.run) |
+				(clocks_differ(&r) ? AT_MODE_CLOCKS : 0);
 	} while (!at_run_still(&r));
-	return mode;
+	return true;
 }
 
 bool at_beside_learn(const char *category, uint32_t gate, int *mode)
 {
-	uint32_t to = learn_module(category);
+	uint32_t to;
 
+	*mode = TRACE_SITE_OFF_;
+	if (!learn_module(category, &to))
+		return false;
 	if (at_category_wanted(category))
 		to |= AT_MODE_INPROCESS;
-	*mode = to ? TRACE_SITE_INLINE_ | to : TRACE_SITE_OFF_;
+	if (to)
+		*mode = TRACE_SITE_INLINE_ | to;
 	return at_gate_still(gate);
 }
 
@@ -140,16 +167,16 @@ static void put_in_module(const struct at_record *rec, uint32_t mode)
 {
 	struct at_run r;
 
-	while (at_beside_ready()) {
-		if (at_run_present(&r)) {
-			if ((mode & AT_MODE_BESIDE && !is_of_run(mode, r.run)) ||
-			    write_to_module(&r, rec, mode))
+	while (wait_for_run(&r)) {
+		if (mode & AT_MODE_BESIDE && !is_of_run(mode, r.run)) {
+			if (at_run_still(&r))
 				return;
-		} else if (r.gate == ASYNCTRACE_GATE_OFF) {
+		} else if (write_to_module(&r, rec, mode)) {
 			return;
 		}
 	}
-	at_missed_add(NULL, 1);
+	if (r.gate == ASYNCTRACE_GATE_ATTACH)
+		at_missed_add(NULL, 1);
 }
 
 bool at_beside_write_with_names(uint32_t gate, const struct at_record *rec)
@@ -192,24 +219,33 @@ void at_beside_write(uint32_t gate, const struct at_record *rec)
 uint64_t at_beside_ticks(void)
 {
 	const volatile struct asynctrace_control *c;
+	uint64_t offset;
+	uint32_t clock;
 	struct at_run r;
 
-	if (!at_run_present(&r))
+	do {
+		if (!wait_for_run(&r))
+			return 0;
+		c = r.view->control;
+		clock = c->clock;
+		offset = c->clock_offset;
+	} while (!at_run_still(&r));
+	if (clock == ASYNCTRACE_CLOCK_COUNTER && at_counter_forbidden())
 		return 0;
-	c = r.view->control;
-	if (c->clock == ASYNCTRACE_CLOCK_COUNTER && at_counter_forbidden())
-		return 0;
-	return at_clock(c->clock_offset, c->clock);
+	return at_clock(offset, clock);
 }
 
 uint32_t at_beside_same_run(uint32_t gate, bool *cut)
 {
 	struct at_run r;
 
-	if (!at_beside_ready())
-		return ASYNCTRACE_GATE_ATTACH;
-	if (at_gate_inprocess(gate) || !at_run_present(&r))
-		return ASYNCTRACE_GATE_OFF;
-	*cut = at_module_cut(gate, r.run);
+	do {
+		*cut = false;
+		if (!wait_for_run(&r))
+			return r.gate;
+		if (at_gate_inprocess(gate))
+			return ASYNCTRACE_GATE_OFF;
+		*cut = at_module_cut(gate, r.run);
+	} while (!at_run_still(&r));
 	return *cut || r.gate - gate <= r.gate - r.run ? r.gate : ASYNCTRACE_GATE_OFF;
 }

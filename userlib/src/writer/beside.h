@@ -53,8 +53,9 @@ static inline bool at_gate_beside(uint32_t gate)
  */
 bool at_beside_ready(void);
 /*
- * Looks up a category for the destinations of @gate, a gate of beside mode. Returns false if the
- * gate has changed. Otherwise *@mode is the mode of a site with this category.
+ * Looks up a category for the destinations of @gate, a gate of beside mode. *@mode: out: the mode
+ * of a site with this category. Returns false if the gate has changed. Also returns false, and sets
+ * *@mode to TRACE_SITE_OFF_, if the process is registering: the caller must wait and try again.
  */
 bool at_beside_learn(const char *category, uint32_t gate, int *mode);
 /*

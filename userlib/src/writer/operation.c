@@ -172,6 +172,21 @@ static void write_end(uint32_t gate, const struct at_entered *e)
 		write_end_to(gate, e, e->mode_);
 }
 
+/* Returns the mode of a site that all destinations of @gate record. */
+static int mode_of_all(uint32_t gate)
+{
+	int mode;
+
+	do {
+		at_beside_learn(NULL, gate, &mode);
+	} while (mode == TRACE_SITE_OFF_ && at_beside_ready());
+	if (mode != TRACE_SITE_OFF_)
+		return mode;
+	/* The registration takes too long. */
+	at_missed_add(NULL, 1);
+	return TRACE_SITE_INLINE_ | AT_MODE_INPROCESS;
+}
+
 /*
  * Writes the end of a scope that was left by a jump. Its name is empty, because the pointer to the
  * scope's site was on a part of the stack that is gone. In beside mode, the end goes to the
@@ -188,7 +203,7 @@ static void write_lost_end(uint32_t gate, const struct at_entered *around)
 		return;
 	}
 	if (!around->site_)
-		at_beside_learn(NULL, gate, &mode);
+		mode = mode_of_all(gate);
 	at_write_args_(gate, &site, mode, ASYNCTRACE_FXT_DURATION_END, 0, NULL, 0);
 }
 
@@ -294,6 +309,7 @@ AT_PUBLIC void at_operation_enter(struct at_entered *entered, uint64_t id)
 static AT_COLD uint64_t find_slowly(const char *category, uint32_t records)
 {
 	uint32_t gate;
+	bool found;
 	int mode;
 
 	do {
@@ -307,12 +323,12 @@ static AT_COLD uint64_t find_slowly(const char *category, uint32_t records)
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
 			return TRACE_SITE_OFF_;
 		if (at_gate_beside(gate)) {
-			if (at_beside_learn(category, gate, &mode))
-				break;
-			continue;
+			found = at_beside_learn(category, gate, &mode);
+		} else {
+			mode = at_category_wanted(category) ? TRACE_SITE_INLINE_ : TRACE_SITE_OFF_;
+			found = at_gate_still(gate);
 		}
-		mode = at_category_wanted(category) ? TRACE_SITE_INLINE_ : TRACE_SITE_OFF_;
-	} while (!at_gate_still(gate));
+	} while (!found);
 	return TRACE_FOUND_(mode, gate);
 }
 
