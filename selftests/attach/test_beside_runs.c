@@ -292,15 +292,25 @@ static void registers_again(void)
 	done("I20_no_event_is_uncounted_when_registering_again");
 }
 
-/* A daemon closes all descriptors. Its threads register again. */
+#define SPARE	32	/* more than the descriptors of this test */
+
+/*
+ * A daemon closes all descriptors. Its threads register again.
+ *
+ * The trace's thread may just read a file, and closes it afterwards by its number. Descriptors of
+ * /dev/null take those numbers, so that the thread does not close the connection to the module.
+ */
 static void closes_all(void)
 {
+	int spare[SPARE];
 	const uint32_t id = start_session();
 	struct counts c;
 	int fd = start_trace(NULL);
 
 	event();
 	check(!syscall(SYS_close_range, fd + 1, ~0u, 0));
+	for (int i = 0; i < SPARE; i++)
+		spare[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
 	check(!at_ctl_open(&ctl));
 	write_on_new_thread();
 	event();
@@ -309,6 +319,8 @@ static void closes_all(void)
 	c = counts_of(id);
 	check(c.committed == 4 && !c.dropped, "%llu, %llu dropped", u(c.committed), u(c.dropped));
 	end_session(id);
+	for (int i = 0; i < SPARE; i++)
+		close(spare[i]);
 	done("I20_closed_descriptors_are_replaced_in_a_trace");
 }
 
