@@ -116,8 +116,9 @@ static void catch_up(void)
 
 	if (names.id && names.epoch == at_epoch() && names.generation == generation)
 		return;
-	names.epoch = at_epoch();
-	names.generation = generation;
+	/* is_refused() reads without the lock. */
+	__atomic_store_n(&names.epoch, at_epoch(), __ATOMIC_RELAXED);
+	__atomic_store_n(&names.generation, generation, __ATOMIC_RELAXED);
 	names.count = 0;
 	names.refused = 0;
 	__atomic_store_n(&names.id, names.id + 1, __ATOMIC_RELAXED);
@@ -222,7 +223,7 @@ static int site_names(struct at_site_ *site)
 		__atomic_store_n(&site->refs[i], refs[i], __ATOMIC_RELAXED);
 	__atomic_store_n(&site->head, (uint64_t)category << 32 | (uint64_t)name << 48,
 			 __ATOMIC_RELAXED);
-	site->durable = names.id;
+	__atomic_store_n(&site->durable, names.id, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -232,8 +233,13 @@ static int site_names(struct at_site_ *site)
  */
 static bool is_refused(const struct at_site_ *site)
 {
-	return names.id && site->durable == names.id && !site->head &&
-	       names.epoch == at_epoch() && names.generation == at_control()->durable_generation;
+	const uint32_t id = __atomic_load_n(&names.id, __ATOMIC_RELAXED);
+
+	return id && __atomic_load_n(&site->durable, __ATOMIC_RELAXED) == id &&
+	       !__atomic_load_n(&site->head, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&names.epoch, __ATOMIC_RELAXED) == at_epoch() &&
+	       __atomic_load_n(&names.generation, __ATOMIC_RELAXED) ==
+	       at_control()->durable_generation;
 }
 
 int at_site_names(struct at_site_ *site)
@@ -263,7 +269,7 @@ int at_site_names(struct at_site_ *site)
 		 */
 		names.refused++;
 		__atomic_store_n(&site->head, 0, __ATOMIC_RELAXED);
-		site->durable = names.id;
+		__atomic_store_n(&site->durable, names.id, __ATOMIC_RELAXED);
 	}
 	__atomic_store_n(&names.lock, 0, __ATOMIC_RELEASE);
 	at_signals_restore(&signals);
