@@ -354,7 +354,7 @@ void identity_exit(struct thread *t, uint64_t ns);
  * it has ended.
  */
 bool identity_event(struct thread *t, uint64_t ns, uint32_t pid);
-/* Marks the thread that had the id of @t at @ns as followed from @from on, unless it already is. */
+/* Marks the thread that had the id of @t at @ns as followed from @from on, or from earlier on. */
 void identity_follow(struct thread *t, uint64_t ns, uint64_t from);
 void identities_free(struct thread *t);
 /* Returns the thread @tid, and makes it if it is new. NULL: no memory */

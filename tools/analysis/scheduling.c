@@ -645,7 +645,8 @@ static bool is_recorded(struct thread *t, const struct mark *m, uint64_t since)
 	 * Records before @since are incomplete if the session did not follow the thread then, or if
 	 * some of them are in an earlier file of the session.
 	 */
-	if (last->from < since && (!followed || (m->exact && !last->woken)))
+	if (last->from < since &&
+	    (!followed || (m->exact && (!last->woken || t->woken_at < since))))
 		return false;
 	/* A wakeup after a loss counts as a record, although the span stays ANALYSIS_LOST. */
 	return last->reason != ANALYSIS_LOST || last->pending || last->woken;
