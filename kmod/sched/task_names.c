@@ -58,7 +58,7 @@ struct at_kept_name {
  *	recorded or checked longest ago is first
  * @count: number of names
  * @serial: serial number of the last change
- * @read: serial number of the last change that the present reader has got
+ * @read: serial number of the last change that was read from the table
  * @added: serial number of the last name of a thread that had no name in the table
  * @lost: number of names that could not be stored
  * @full: the last search found no ended task
@@ -186,7 +186,7 @@ static void at_name_keep(struct at_task_names *names, const struct asynctrace_ta
 		kept->name.ticks = name->ticks;
 		return;
 	}
-	/* Thread ids are reused. */
+	/* Thread ids are reused. If the new thread is a process, too, it seems to be renamed. */
 	added = new || name->pid != kept->name.pid;
 	/*
 	 * A name that the reader has not got keeps its serial number. Otherwise a thread that

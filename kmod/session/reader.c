@@ -34,55 +34,13 @@
 #include "ring/user_rings.h"
 #include "sched/sched.h"
 #include "sched/task_names.h"
+#include "session/chunk.h"
 #include "session/clear.h"
 #include "session/member.h"
 #include "session/session.h"
 
-/* Most entries of a table in one chunk */
-#define AT_BATCH	256
 /* Attempts to read a ring whose writers keep overtaking the reader */
 #define AT_TRIES	8
-
-/**
- * struct at_out - a chunk that is being made
- * @buf: the consumer's memory
- * @chunk: head of the chunk
- * @scratch: room for AT_BATCH entries of any table
- */
-struct at_out {
-	char __user *buf;
-	struct asynctrace_chunk chunk;
-	void *scratch;
-};
-
-static void __user *at_payload(const struct at_out *out)
-{
-	return out->buf + sizeof(out->chunk);
-}
-
-/* Copy the head last, because it holds the time after the payload was read. */
-static ssize_t at_finish(struct at_session *s, struct at_out *out)
-{
-	struct asynctrace_chunk *c = &out->chunk;
-
-	c->size = sizeof(*c);
-	c->segment = at_clock_now(s->clock_log, &c->ticks, &c->boottime);
-	if (copy_to_user(out->buf, c, sizeof(*c)))
-		return -EFAULT;
-	return sizeof(*c) + c->bytes;
-}
-
-static ssize_t at_tell_table(struct at_session *s, struct at_out *out, u32 kind,
-			     u32 provider, u32 n, size_t size)
-{
-	out->chunk.kind = kind;
-	out->chunk.provider = provider;
-	out->chunk.records = n;
-	out->chunk.bytes = n * size;
-	if (copy_to_user(at_payload(out), out->scratch, n * size))
-		return -EFAULT;
-	return at_finish(s, out);
-}
 
 static ssize_t at_tell_clock(struct at_session *s, struct at_out *out)
 {
@@ -92,8 +50,8 @@ static ssize_t at_tell_clock(struct at_session *s, struct at_out *out)
 
 	if (!n)
 		return 0;
-	ret = at_tell_table(s, out, ASYNCTRACE_CHUNK_CLOCK, 0, n,
-			    sizeof(struct asynctrace_clock_pair));
+	ret = at_chunk_table(s, out, ASYNCTRACE_CHUNK_CLOCK, 0, n,
+			     sizeof(struct asynctrace_clock_pair));
 	if (ret > 0)
 		s->reader.clock = told;
 	return ret;
@@ -135,7 +93,7 @@ static ssize_t at_tell_ended(struct at_session *s, struct at_out *out)
 	}
 	out->chunk.cleared = ended.cleared;
 	out->chunk.dropped = ended.dropped;
-	ret = at_tell_table(s, out, ASYNCTRACE_CHUNK_ENDED, 0, 1, sizeof(*payload));
+	ret = at_chunk_table(s, out, ASYNCTRACE_CHUNK_ENDED, 0, 1, sizeof(*payload));
 	s->reader.ended = ret > 0;
 	return ret;
 }
@@ -172,7 +130,7 @@ static ssize_t at_tell_provider(struct at_session *s, struct at_member *m,
 	info->sched_dropped = dropped[AT_KRING_EVENTS];
 	info->names_dropped = dropped[AT_KRING_NAMES];
 	info->serial = p->serial;
-	ret = at_tell_table(s, out, ASYNCTRACE_CHUNK_PROVIDER, p->id, 1, sizeof(*info));
+	ret = at_chunk_table(s, out, ASYNCTRACE_CHUNK_PROVIDER, p->id, 1, sizeof(*info));
 	if (ret <= 0)
 		return ret;
 	/* at_ended_fn() reads these without read_lock. */
@@ -192,8 +150,8 @@ static ssize_t at_tell_threads(struct at_session *s, struct at_member *m,
 
 	if (!n)
 		return 0;
-	ret = at_tell_table(s, out, ASYNCTRACE_CHUNK_THREADS, m->provider->id, n,
-			    sizeof(struct asynctrace_thread));
+	ret = at_chunk_table(s, out, ASYNCTRACE_CHUNK_THREADS, m->provider->id, n,
+			     sizeof(struct asynctrace_thread));
 	if (ret > 0)
 		WRITE_ONCE(m->reading.slots_told, told);
 	return ret;
@@ -249,7 +207,7 @@ static ssize_t at_tell_strings(struct at_session *s, struct at_member *m,
 	out->chunk.sequence = from;
 	out->chunk.records = generation;
 	out->chunk.bytes = (end - from) * sizeof(u64);
-	ret = at_finish(s, out);
+	ret = at_chunk_finish(s, out);
 	if (ret > 0) {
 		m->reading.durable_generation = generation;
 		m->reading.durable_taken = end;
@@ -270,23 +228,6 @@ static bool at_news(const struct at_reader *rd, struct at_out *out, u64 dropped,
 	if (final)
 		out->chunk.flags |= ASYNCTRACE_CHUNK_F_LAST;
 	return true;
-}
-
-/* Fill in the chunk's ledger and, unless @span is NULL, the description of its words. */
-static void at_ledger(struct at_out *out, const struct at_cursor *c,
-		      const struct at_span *span)
-{
-	if (span) {
-		c = &span->next;
-		out->chunk.sequence = span->from;
-		out->chunk.records = span->records;
-		out->chunk.bytes = span->words * sizeof(u64);
-		if (span->broken)
-			out->chunk.flags |= ASYNCTRACE_CHUNK_F_BROKEN;
-	}
-	out->chunk.delivered = c->delivered;
-	out->chunk.overwritten = c->overwritten;
-	out->chunk.cleared = c->cleared;
 }
 
 /* Is the ring final: is the session not started, or the provider gone? */
@@ -409,9 +350,9 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at
 		out->chunk.ring = i;
 		if (src.fallback)
 			out->chunk.flags |= ASYNCTRACE_CHUNK_F_FALLBACK;
-		at_ledger(out, &ring->reading.cursor, &span);
+		at_chunk_ledger(out, &ring->reading.cursor, &span);
 		out->chunk.dropped = at_rings_dropped(r, i);
-		ret = at_finish(s, out);
+		ret = at_chunk_finish(s, out);
 		if (ret < 0) {
 			s->reader.chunks--;
 			return ret;
@@ -445,8 +386,8 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at
 	out->chunk.ring = i;
 	if (src.fallback)
 		out->chunk.flags |= ASYNCTRACE_CHUNK_F_FALLBACK;
-	at_ledger(out, &ring->reading.cursor, NULL);
-	ret = at_finish(s, out);
+	at_chunk_ledger(out, &ring->reading.cursor, NULL);
+	ret = at_chunk_finish(s, out);
 	if (ret > 0) {
 		s->reader.next = true;
 		ring->reading.told = dropped;
@@ -480,8 +421,8 @@ static ssize_t at_tell_task_names(struct at_session *s, struct at_out *out)
 	out->chunk.ring = drained ? 0 : nr_cpu_ids;
 	out->chunk.delivered = rd->names + n;
 	out->chunk.dropped = lost;
-	ret = at_tell_table(s, out, ASYNCTRACE_CHUNK_NAMES, 0, n,
-			    sizeof(struct asynctrace_task_name));
+	ret = at_chunk_table(s, out, ASYNCTRACE_CHUNK_NAMES, 0, n,
+			     sizeof(struct asynctrace_task_name));
 	if (ret <= 0)
 		return ret;
 	rd->names_told = told;
@@ -499,8 +440,8 @@ static ssize_t at_tell_added_names(struct at_session *s, struct at_out *out)
 
 	rd->names_to = at_task_names_begin(s->names, s->ks, rd->names_told);
 	/*
-	 * The next pass reports new names of the other threads: a thread that renames itself all
-	 * the time must not delay records.
+	 * New names of the other threads come in the next pass, or at the end of a snapshot: a
+	 * thread that renames itself all the time must not delay records.
 	 */
 	return at_task_names_added(s->names, rd->names_told) ? at_tell_task_names(s, out) : 0;
 }
@@ -509,7 +450,7 @@ static ssize_t at_finish_kring(struct at_session *s, u32 kind, u32 cpu, struct a
 {
 	out->chunk.kind = kind;
 	out->chunk.ring = cpu;
-	return at_finish(s, out);
+	return at_chunk_finish(s, out);
 }
 
 /*
@@ -557,7 +498,7 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r, u32 kind,
 				return ret;
 			continue;
 		}
-		at_ledger(out, &r->reading.cursor, &span);
+		at_chunk_ledger(out, &r->reading.cursor, &span);
 		out->chunk.dropped = READ_ONCE(r->dropped);
 		ret = at_finish_kring(s, kind, cpu, out);
 		if (ret < 0)
@@ -583,7 +524,7 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r, u32 kind,
 	if (!at_news(&s->reader, out, READ_ONCE(r->dropped), r->reading.told, final,
 		     r->reading.last))
 		return 0;
-	at_ledger(out, &r->reading.cursor, NULL);
+	at_chunk_ledger(out, &r->reading.cursor, NULL);
 	ret = at_finish_kring(s, kind, cpu, out);
 	if (ret > 0) {
 		/* The drop count may grow before each call: end the turn of this ring. */
@@ -593,6 +534,23 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r, u32 kind,
 			r->reading.last = s->reader.run;
 	}
 	return ret;
+}
+
+/*
+ * Report the next pairs of clock readings, or the sums over ended providers. This phase comes after
+ * at_snap(): if the pass is final, the pair of the stop is in the log, and the pairs of each start
+ * come before the records of its run.
+ */
+static ssize_t at_tell_clock_or_ended(struct at_session *s, struct at_out *out)
+{
+	struct at_reader *rd = &s->reader;
+	ssize_t ret = 0;
+
+	if (!rd->next)
+		ret = at_tell_clock(s, out);
+	/* A slow consumer would find another pair in each call. */
+	rd->next = ret > 0 && out->chunk.records < AT_BATCH;
+	return ret ?: at_tell_ended(s, out);
 }
 
 /* Note up to where this pass reads each ring. */
@@ -766,20 +724,11 @@ static ssize_t at_tell(struct at_session *s, struct at_out *out)
 	ssize_t ret;
 
 	/* The session was restarted, so its ledgers are not final any more: begin another pass. */
-	if (rd->phase != AT_PHASE_BEGIN && at_restarted(s) && !s->snapshot) {
+	if (rd->phase != AT_PHASE_BEGIN && at_restarted(s) && !s->snapshot)
 		rd->phase = AT_PHASE_BEGIN;
-		rd->next = false;
-	}
 	for (;; rd->phase++) {
 		switch (rd->phase) {
 		case AT_PHASE_BEGIN:
-			ret = rd->next ? 0 : at_tell_clock(s, out);
-			/* A slow consumer would find another pair of clocks in each call. */
-			rd->next = ret > 0 && out->chunk.records < AT_BATCH;
-			if (!ret)
-				ret = at_tell_ended(s, out);
-			if (ret)
-				return ret;
 			rd->told = 0;
 			/* A pass that a restart has cut short still holds a member. */
 			at_member_put(rd->member);
@@ -796,6 +745,11 @@ static ssize_t at_tell(struct at_session *s, struct at_out *out)
 			smp_mb();
 			at_snap(s);
 			break;
+		case AT_PHASE_CLOCK:
+			ret = at_tell_clock_or_ended(s, out);
+			if (ret)
+				return ret;
+			break;
 		case AT_PHASE_NAMES_TABLE:
 			ret = at_tell_table_of_names(s, out);
 			if (ret)
@@ -804,6 +758,12 @@ static ssize_t at_tell(struct at_session *s, struct at_out *out)
 		case AT_PHASE_NAMES:
 		case AT_PHASE_SCHED:
 			ret = at_tell_cpus(s, out);
+			if (ret)
+				return ret;
+			break;
+		case AT_PHASE_RENAMES:
+			/* Other readers get these names in the next pass. */
+			ret = s->snapshot ? at_tell_table_of_names(s, out) : 0;
 			if (ret)
 				return ret;
 			break;

@@ -29,6 +29,7 @@ struct at_task_names;
 /* Phases of the reader's pass, in this order */
 enum at_phase {
 	AT_PHASE_BEGIN,
+	AT_PHASE_CLOCK,
 	AT_PHASE_PROVIDERS,
 	AT_PHASE_THREADS,
 	AT_PHASE_STRINGS,
@@ -36,6 +37,7 @@ enum at_phase {
 	AT_PHASE_NAMES,
 	AT_PHASE_EVENTS,
 	AT_PHASE_SCHED,
+	AT_PHASE_RENAMES,
 	AT_PHASE_END,
 };
 
@@ -46,8 +48,8 @@ enum at_phase {
  *	beginning
  * @ring: in phases that walk rings: the current one
  * @members: number of the last member that the session had when this pass began
- * @chunks: number of chunks taken from @ring in this pass; in AT_PHASE_NAMES_TABLE: nonzero if
- *	@names_to is that of this pass
+ * @chunks: number of chunks taken from @ring in this pass; in AT_PHASE_NAMES_TABLE and
+ *	AT_PHASE_RENAMES: nonzero if @names_to is that of this phase
  * @next: the pass has reported all of @member, of @ring, of the table of task names or of the clock
  *	pairs, and continues with the next one
  * @ended: the sums over providers that ended before the consumer opened the session were

@@ -102,8 +102,57 @@ static void I18_newcomers_do_not_hold_records_back(void)
 		check_newcomers(&newcomers[i]);
 }
 
+/* Takes the next chunk, and counts moments of kind @what in it. Returns false if there is none. */
+static bool take_moments(int fd, uint32_t what, unsigned int *nr)
+{
+	const struct asynctrace_clock_pair *pairs = (const void *)(chunk + 1);
+
+	if (read(fd, buf, sizeof(buf)) <= 0)
+		return false;
+	for (uint64_t i = 0; chunk->kind == ASYNCTRACE_CHUNK_CLOCK && i < chunk->records; i++)
+		*nr += pairs[i].what == what;
+	return true;
+}
+
+/*
+ * The consumer reads pairs of clock readings, and the session is stopped before the next read. The
+ * second time, it is also started again.
+ */
+static void stop_between_reads_is_reported(void)
+{
+	struct raw_provider p;
+	int fd = raw_open(), id;
+
+	NEED(!raw_nl_open(&nl) && !raw_provider(&p, "passes quiet", STRIDE));
+	id = raw_session(&nl, "passes", ASYNCTRACE_MODE_STREAMING, 0, STRIDE, "passes*");
+	NEED(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(fd >= 0 && !raw_consume(fd, id) && !fcntl(fd, F_SETFL, O_NONBLOCK));
+	for (int again = 0; again < 2; again++) {
+		unsigned int starts = 0, stops = 0;
+
+		NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+		raw_write(&p, 0, RECORDS);
+		while (!starts)
+			NEED(take_moments(fd, ASYNCTRACE_MOMENT_START, &starts));
+		NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, id));
+		if (again) {
+			NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+			while (take_moments(fd, ASYNCTRACE_MOMENT_STOP, &stops) && !stops)
+				EXPECT(chunk->kind != ASYNCTRACE_CHUNK_EVENTS);
+		} else {
+			while (take_moments(fd, ASYNCTRACE_MOMENT_STOP, &stops))
+				;
+		}
+		EXPECT_IS(stops, 1);
+	}
+	close(fd);
+	raw_provider_end(&p);
+	raw_nl_close(&nl);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(I18_newcomers_do_not_hold_records_back),
+	KTAP_TEST(stop_between_reads_is_reported),
 };
 
 KTAP_MAIN(tests)

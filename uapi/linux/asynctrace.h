@@ -477,8 +477,9 @@ enum asynctrace_chunk_kind {
  *
  * Names come before the records that use them. A chunk of events comes after all strings and
  * threads that existed when the end of its ring was read. A chunk of scheduling records comes
- * after a name of each task in it. If a task has been renamed since the reader's pass began, the
- * new name may come in the next pass.
+ * after a name of each task in it. If a task has been renamed since the reader's pass began, or has
+ * got the id of a process that ended, the new name may come in the next pass, or at the end of a
+ * snapshot.
  */
 struct asynctrace_chunk {
 	__u32 size;
