@@ -37,6 +37,8 @@ void flown_write(unsigned int writer, uint64_t number);
 void flown_read(int fd, struct flown *f);
 /* Does asynctrace validate accept the file as clean? */
 bool flown_valid(int fd);
+/* Same, but records may have been dropped, so that ends may be missing */
+bool flown_valid_but_lossy(int fd);
 /* Returns the number of attempted records by the recorder's counts. */
 uint64_t flown_attempted(const struct at_flight_result *r);
 /* Does the file have all events of the writer between its first and its last one? */
