@@ -184,7 +184,7 @@ void identity_follow(struct thread *t, uint64_t ns, uint64_t from)
 	const size_t nr = number_at(&t->identities, ns);
 	struct analysis_thread *out = nr ? &t->identities.of[nr - 1]->out : &t->out;
 
-	/* A state from the recorder may tell more than the records, and comes after some of them. */
+	/* A state from the recorder may tell more than the records, some of which come first. */
 	if (out->followed && out->followed_at <= from)
 		return;
 	out->followed = true;

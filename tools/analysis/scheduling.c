@@ -10,9 +10,9 @@
  * A session follows the threads of its providers, or all threads: it records all their switches. Of
  * other threads it has only switches from and to followed threads. The records do not say which
  * threads are followed. A thread is taken as followed if it wrote events, if a scheduling record
- * has its operation, or if it came to an idle CPU: the idle task is not followed, so that switch
- * was recorded because of the thread. Of other threads only the time from a switch in to a switch
- * out is known.
+ * has its operation, if it was woken, or if it came to an idle CPU: the idle task is not followed,
+ * so that switch was recorded because of the thread. Of other threads only the time from a switch
+ * in to a switch out is known.
  */
 #include <errno.h>
 #include <stdlib.h>

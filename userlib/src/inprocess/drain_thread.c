@@ -47,6 +47,8 @@ static void *drain_thread(void *arg)
 		pthread_mutex_lock(&d->lock);
 	}
 	pthread_mutex_unlock(&d->lock);
+	/* An ending thread takes locks of a sanitizer's allocator: fork() waits for its end. */
+	at_drain_enter(d);
 	return NULL;
 }
 
@@ -94,4 +96,5 @@ void at_drain_stop(struct at_drain *d)
 	pthread_cond_signal(&d->wake);
 	pthread_mutex_unlock(&d->lock);
 	pthread_join(d->thread, NULL);
+	at_drain_leave(d);
 }

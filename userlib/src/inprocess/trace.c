@@ -20,6 +20,7 @@
 static struct {
 	bool running;
 	bool from_environment;	/* started by ASYNCTRACE_OUT */
+	bool closed;		/* the trace is being stopped: it takes no more records */
 	bool stopping;		/* the thread that stops the trace writes the rest of the file */
 	uint32_t mode;
 	struct at_output out;
@@ -77,10 +78,10 @@ static void in_child(void)
 {
 	if (!trace.running)
 		return;
-	trace.running = trace.stopping = false;
 	at_output_close(&trace.out);
-	if (trace.from_environment)
+	if (trace.from_environment && !trace.closed)
 		at_child_trace_want(at_rings_beside());
+	trace.running = trace.closed = trace.stopping = false;
 }
 
 static const struct at_fork_handlers fork_handlers = {
@@ -321,6 +322,7 @@ static void stop(struct at_trace_result *res, uint32_t *collided)
 	const bool last = at_rings_close();
 	int err;
 
+	trace.closed = true;
 	/* The thread may be waiting for the reader of a pipe. */
 	at_inproc_allow_fork();
 	at_drain_stop(&trace.drain);
@@ -341,7 +343,7 @@ static void stop(struct at_trace_result *res, uint32_t *collided)
 	err = at_output_close(&trace.out);
 	if (!res->error)
 		res->error = err;
-	trace.running = trace.stopping = false;
+	trace.running = trace.closed = trace.stopping = false;
 }
 
 AT_PUBLIC int at_trace_stop(struct at_trace_result *result)

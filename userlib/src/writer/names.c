@@ -116,12 +116,12 @@ static void catch_up(void)
 
 	if (names.id && names.epoch == at_epoch() && names.generation == generation)
 		return;
-	/* is_refused() reads without the lock. */
-	__atomic_store_n(&names.epoch, at_epoch(), __ATOMIC_RELAXED);
-	__atomic_store_n(&names.generation, generation, __ATOMIC_RELAXED);
+	/* Paired with the load-acquires in is_done(): no site of the old names is done any more. */
+	__atomic_store_n(&names.id, names.id + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&names.epoch, at_epoch(), __ATOMIC_RELEASE);
+	__atomic_store_n(&names.generation, generation, __ATOMIC_RELEASE);
 	names.count = 0;
 	names.refused = 0;
-	__atomic_store_n(&names.id, names.id + 1, __ATOMIC_RELAXED);
 	pos = __atomic_load_n(&line->position, __ATOMIC_ACQUIRE);
 	if (pos >> ASYNCTRACE_DURABLE_GEN_SHIFT != generation)
 		return;
@@ -223,23 +223,23 @@ static int site_names(struct at_site_ *site)
 		__atomic_store_n(&site->refs[i], refs[i], __ATOMIC_RELAXED);
 	__atomic_store_n(&site->head, (uint64_t)category << 32 | (uint64_t)name << 48,
 			 __ATOMIC_RELAXED);
-	__atomic_store_n(&site->durable, names.id, __ATOMIC_RELAXED);
+	__atomic_store_n(&site->durable, names.id, __ATOMIC_RELEASE);
 	return 0;
 }
 
-/*
- * Has the full ring refused the names of @site? May miss a change by another thread: then the
- * record carries its names inline once more.
- */
-static bool is_refused(const struct at_site_ *site)
+/* Has the site been here since the names were read? If so, its head tells the result: see below. */
+static bool is_done(const struct at_site_ *site)
 {
-	const uint32_t id = __atomic_load_n(&names.id, __ATOMIC_RELAXED);
+	uint32_t id;
 
-	return id && __atomic_load_n(&site->durable, __ATOMIC_RELAXED) == id &&
-	       !__atomic_load_n(&site->head, __ATOMIC_RELAXED) &&
-	       __atomic_load_n(&names.epoch, __ATOMIC_RELAXED) == at_epoch() &&
-	       __atomic_load_n(&names.generation, __ATOMIC_RELAXED) ==
-	       at_control()->durable_generation;
+	/* Pair with the store-releases in catch_up(): @id is read after them. */
+	if (__atomic_load_n(&names.epoch, __ATOMIC_ACQUIRE) != at_epoch() ||
+	    __atomic_load_n(&names.generation, __ATOMIC_ACQUIRE) !=
+	    at_control()->durable_generation)
+		return false;
+	id = __atomic_load_n(&names.id, __ATOMIC_RELAXED);
+	/* Pairs with the store-releases of @durable, so that @head and @refs are those of @id. */
+	return id && __atomic_load_n(&site->durable, __ATOMIC_ACQUIRE) == id;
 }
 
 int at_site_names(struct at_site_ *site)
@@ -248,11 +248,11 @@ int at_site_names(struct at_site_ *site)
 	int err;
 
 	/*
-	 * Save the system calls if possible: a refused site comes here with each record, and so
-	 * does each site while the lock is busy.
+	 * Save the system calls if possible: each site comes here in each run, a refused site with
+	 * each record, and so does each site while the lock is busy.
 	 */
-	if (is_refused(site))
-		return -ENOSPC;
+	if (is_done(site))
+		return __atomic_load_n(&site->head, __ATOMIC_RELAXED) ? 0 : -ENOSPC;
 	if (__atomic_load_n(&names.lock, __ATOMIC_RELAXED))
 		return -EAGAIN;
 	/* A signal handler that left by siglongjmp(3) would leave the lock held. */
@@ -269,7 +269,7 @@ int at_site_names(struct at_site_ *site)
 		 */
 		names.refused++;
 		__atomic_store_n(&site->head, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&site->durable, names.id, __ATOMIC_RELAXED);
+		__atomic_store_n(&site->durable, names.id, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&names.lock, 0, __ATOMIC_RELEASE);
 	at_signals_restore(&signals);
