@@ -181,9 +181,9 @@ def threads():
                 t.cpu = r["cpu"]
             if r["in"]:
                 t = of[r["in"]]
-                # A thread whose first record is a wakeup was created then.
+                # The idle task is not followed: its switches are recorded because of the other.
                 if not r["out"]:
-                    t.follow(t.woken_at if t.state == "unknown" else ns)
+                    t.follow(ns)
                 t.come(ns)
                 t.counts["migrations"] += t.cpu not in (None, r["cpu"])
                 t.cpu = r["cpu"]
@@ -194,6 +194,7 @@ def threads():
             t.counts["wakeups"] += 1
             if "waker" in r["args"]:
                 of[r["args"]["waker"]].counts["wakes"] += 1
+            t.follow(ns)
             t.wake(ns, r["args"].get("waker", 0))
         # The analysis ignores instants and counters, which belong to no operation.
         elif "tid" in r and r["record"] not in ("instant", "counter"):
