@@ -81,23 +81,23 @@ rows = list(csv.reader(open("out", newline="")))
 sys.exit(len(rows) != 2 or len(rows[0]) != len(rows[1]) or rows[0][0] != "type")'
 end
 
-# on_terminal WIDTH COMMAND...: run it on a terminal with this number of columns
+# on_terminal WIDTH COMMAND...: run it on a terminal with this number of columns. It is not the
+# terminal of its session: at the exit of a session leader, Linux drops output that was not read.
 on_terminal() {
 	python3 -c '
-import fcntl, os, pty, struct, sys, termios
-width = int(sys.argv.pop(1))
-pid, fd = pty.fork()
-if not pid:
-    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("4H", 30, width, 0, 0))
-    os.execvp(sys.argv[1], sys.argv[1:])
+import fcntl, os, pty, struct, subprocess, sys, termios
+master, slave = pty.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 30, int(sys.argv[1]), 0, 0))
+command = subprocess.Popen(sys.argv[2:], stdin=slave, stdout=slave, stderr=slave)
+os.close(slave)
 data = b""
 try:
-    while part := os.read(fd, 65536):
+    while part := os.read(master, 65536):
         data += part
 except OSError:
     pass
 sys.stdout.buffer.write(data.replace(b"\r\n", b"\n"))
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))' "$@"
+sys.exit(command.wait())' "$@"
 }
 
 begin "csv_of_hostile_names_is_text"
