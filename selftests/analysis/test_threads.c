@@ -80,6 +80,17 @@ static int count_latency(void *arg, const struct analysis_wakeup *w)
 	return 0;
 }
 
+/* Analyses @t into *@l, and frees it. */
+static void analyse_late(struct trace *t, struct late *l)
+{
+	struct analysis_sink sink = {
+		.thread = keep_row, .wait = count_wait, .wakeup = count_latency, .arg = l,
+	};
+
+	analysis_free(analyse_into(t, NULL, &sink));
+	trace_free(t);
+}
+
 /*
  * The session follows thread 9 only since 500. So the records until then show neither that it
  * waited from 10 to 400, nor that it slept from 410 to 450: it may have run on another CPU.
@@ -87,9 +98,6 @@ static int count_latency(void *arg, const struct analysis_wakeup *w)
 static void unfollowed_time_is_not_known(void **state)
 {
 	struct late l = { 0 };
-	struct analysis_sink sink = {
-		.thread = keep_row, .wait = count_wait, .wakeup = count_latency, .arg = &l,
-	};
 	struct trace t = { 0 };
 
 	put_clock(&t, 0);
@@ -106,7 +114,7 @@ static void unfollowed_time_is_not_known(void **state)
 	put_switch(&t, 555, 1, 0, 9, 0);
 	put_switch(&t, 560, 1, 9, 0, SLEEPS);
 	put_clock(&t, 600);
-	analysis_free(analyse_into(&t, NULL, &sink));
+	analyse_late(&t, &l);
 	assert_int_equal(l.nr_waits, 3);
 	assert_int_equal(l.nr_exact, 1);
 	assert_int_equal(l.nr_latencies, 1);
@@ -116,16 +124,12 @@ static void unfollowed_time_is_not_known(void **state)
 	assert_int_equal(l.row.ns[ANALYSIS_BLOCKED], 40 + 40);
 	assert_int_equal(l.row.ns[ANALYSIS_UNKNOWN], 390 + 50 + 30);
 	assert_int_equal(l.row.reason_ns[ANALYSIS_PREEMPTED], 0);
-	trace_free(&t);
 }
 
 /* The kernel records wakeups only of threads that the session follows. */
 static void woken_thread_is_followed(void **state)
 {
 	struct late l = { 0 };
-	struct analysis_sink sink = {
-		.thread = keep_row, .wait = count_wait, .wakeup = count_latency, .arg = &l,
-	};
 	struct trace t = { 0 };
 
 	put_clock(&t, 0);
@@ -137,7 +141,7 @@ static void woken_thread_is_followed(void **state)
 	put_switch(&t, 70, 0, 9, 1, PREEMPTED);
 	put_switch(&t, 90, 0, 1, 9, PREEMPTED);
 	put_clock(&t, 100);
-	analysis_free(analyse_into(&t, NULL, &sink));
+	analyse_late(&t, &l);
 	assert_int_equal(l.nr_waits, 3);
 	assert_int_equal(l.nr_exact, 2);
 	assert_int_equal(l.nr_latencies, 1);
@@ -145,7 +149,6 @@ static void woken_thread_is_followed(void **state)
 	assert_int_equal(l.row.ns[ANALYSIS_RUNNABLE], 10 + 20);
 	assert_int_equal(l.row.ns[ANALYSIS_BLOCKED], 0);
 	assert_int_equal(l.row.ns[ANALYSIS_UNKNOWN], 40);
-	trace_free(&t);
 }
 
 /*

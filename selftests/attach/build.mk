@@ -5,8 +5,8 @@
 ATTACH_TESTS := $(B)/selftests/attach/attach $(B)/selftests/attach/test_provider
 
 # These tests use the harness and the events of the native tests of the flight recorder.
-ATTACH_BESIDE := $(addprefix $(B)/selftests/attach/,test_beside test_beside_runs test_beside_steps \
-	test_beside_stress)
+ATTACH_BESIDE := $(addprefix $(B)/selftests/attach/,test_beside test_beside_runs \
+	test_beside_stress $(if $(filter x86_64,$(AT_ARCH)),test_beside_steps))
 ATTACH_FLIGHT := $(B)/selftests/attach/test_flight $(ATTACH_BESIDE)
 
 .PHONY: selftests-attach

@@ -327,6 +327,12 @@ static void test_unrecorded_switches_become_other(void **unused)
 	words_free(&b);
 }
 
+static void give_clock_at(struct stream *s, uint64_t ticks, uint32_t what)
+{
+	s->ticks = ticks;
+	give_clock(s, what);
+}
+
 /*
  * A session is stopped and started twice. Records of CPU 4's first run arrive after the second
  * start.
@@ -352,16 +358,11 @@ static void test_no_thread_runs_while_stopped(void **unused)
 	put_switch(&b, 3, T + 10, 101, 102, 3);
 	s.ticks = T + 50;
 	give_sched(&s, 3, &b);
-	s.ticks = T + 100;
-	give_clock(&s, ASYNCTRACE_MOMENT_STOP);
-	s.ticks = T + 150;
-	give_clock(&s, ASYNCTRACE_MOMENT_RUNNING);
-	s.ticks = T + 200;
-	give_clock(&s, ASYNCTRACE_MOMENT_START);
-	s.ticks = T + 250;
-	give_clock(&s, ASYNCTRACE_MOMENT_RUNNING);
-	s.ticks = T + 300;
-	give_clock(&s, ASYNCTRACE_MOMENT_START);	/* the stop before it is missing */
+	give_clock_at(&s, T + 100, ASYNCTRACE_MOMENT_STOP);
+	give_clock_at(&s, T + 150, ASYNCTRACE_MOMENT_RUNNING);
+	give_clock_at(&s, T + 200, ASYNCTRACE_MOMENT_START);
+	give_clock_at(&s, T + 250, ASYNCTRACE_MOMENT_RUNNING);
+	give_clock_at(&s, T + 300, ASYNCTRACE_MOMENT_START);	/* the stop before it is missing */
 	s.ticks = T + 400;
 	put_switch(&b, 4, T + 20, 0, 103, 3);
 	put_wakeup(&b, 4, T + 110, 101, 0);
@@ -399,16 +400,11 @@ static void missing_stop_is_written_before_a_start(void **unused)
 	size_t n = 0;
 
 	stream_simple(&s);
-	s.ticks = T + 50;
-	give_clock(&s, ASYNCTRACE_MOMENT_RUNNING);
-	s.ticks = T + 100;
-	give_clock(&s, ASYNCTRACE_MOMENT_STOP);
-	s.ticks = T + 200;
-	give_clock(&s, ASYNCTRACE_MOMENT_START);
-	s.ticks = T + 250;
-	give_clock(&s, ASYNCTRACE_MOMENT_RUNNING);
-	s.ticks = T + 300;
-	give_clock(&s, ASYNCTRACE_MOMENT_START);
+	give_clock_at(&s, T + 50, ASYNCTRACE_MOMENT_RUNNING);
+	give_clock_at(&s, T + 100, ASYNCTRACE_MOMENT_STOP);
+	give_clock_at(&s, T + 200, ASYNCTRACE_MOMENT_START);
+	give_clock_at(&s, T + 250, ASYNCTRACE_MOMENT_RUNNING);
+	give_clock_at(&s, T + 300, ASYNCTRACE_MOMENT_START);
 	stream_finish(&s);
 	for (file_open(&f, s.path); file_event(&f, 1); n++) {
 		assert_true(n < sizeof(want) / sizeof(want[0]));
@@ -438,8 +434,7 @@ static void wakeup_after_a_pause_shows_the_pause(void **unused)
 	s.ticks = T + 100;
 	give_sched(&s, 3, &b);
 	give_clock(&s, ASYNCTRACE_MOMENT_STOP);
-	s.ticks = T + 200;
-	give_clock(&s, ASYNCTRACE_MOMENT_START);
+	give_clock_at(&s, T + 200, ASYNCTRACE_MOMENT_START);
 	put_wakeup(&b, 3, T + 210, 103, 0);
 	put_wakeup(&b, 3, T + 220, 105, 0);
 	put_switch(&b, 3, T + 230, 102, 104, 3);

@@ -289,12 +289,10 @@ static void open_operation_is_explained_until_settled(void **state)
 	live_close(&l);
 }
 
-/* The engine, and so report and why, let a trace end at the stop, too. */
 static void open_operation_does_not_age_after_stop(void **state)
 {
 	const uint64_t ms = 1000000;
 	struct trace t = { 0 };
-	struct analysis *a;
 	struct live l;
 	char *text;
 
@@ -319,8 +317,16 @@ static void open_operation_does_not_age_after_stop(void **state)
 	assert_int_equal(live_now(&l, 100 * S), 100 * S);
 	trace_free(&t);
 	live_close(&l);
+}
 
-	/* The same for a file */
+/* The analysis, which report and why use, ends such a trace at the stop of the session, too. */
+static void open_operation_of_a_file_ages_to_the_stop(void **state)
+{
+	const uint64_t ms = 1000000;
+	struct trace t = { 0 };
+	struct analysis *a;
+	struct live l;
+
 	live_begin(&l);
 	BEGINS(&t, 10 * ms, 1, 7);
 	put_moment(&t, 30 * ms, "session stop");
@@ -377,6 +383,7 @@ int main(void)
 		cmocka_unit_test(late_records_are_counted),
 		cmocka_unit_test(open_operation_is_explained_until_settled),
 		cmocka_unit_test(open_operation_does_not_age_after_stop),
+		cmocka_unit_test(open_operation_of_a_file_ages_to_the_stop),
 		cmocka_unit_test(too_many_names_begin_the_analysis_anew),
 	};
 

@@ -28,11 +28,11 @@
  * and at_logf() are as safe as snprintf(3).
  *
  * Cost: only at_thread_create() allocates memory. Apart from it, a call makes a system call or
- * takes a lock only in these cases. The first call in a process registers the process. The first
- * record of a macro in a process stores its names, and blocks signals meanwhile. The first
- * record of a thread requests the number (slot) that identifies the thread in records. The first
- * at_traceparent_new() reads a random number. A thread on ASYNCTRACE_PATH_FALLBACK takes a lock for
- * each record. See asynctrace/provider.h.
+ * takes a lock only in these cases. The first call in a process registers the process. Once after
+ * that, and once after an in-process trace has begun, a macro stores its names, and blocks signals
+ * meanwhile. The first record of a thread requests the number (slot) that identifies the thread in
+ * records. The first at_traceparent_new() reads a random number. A thread on
+ * ASYNCTRACE_PATH_FALLBACK takes a lock for each record. See asynctrace/provider.h.
  */
 #ifndef ASYNCTRACE_OPERATION_H
 #define ASYNCTRACE_OPERATION_H
