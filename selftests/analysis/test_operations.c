@@ -135,6 +135,24 @@ static void begin_end_duration_works_until_its_end(void **state)
 		    "5-10 queued t2, 10-40 running t2, 40-50 queued t1", NULL);
 }
 
+/* The critical path goes along thread 1 or 2, which both work until the end and later. */
+static void later_end_of_work_changes_no_path(void **state)
+{
+	static const uint64_t ends[] = { 120, 200 };	/* of thread 2's work */
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		struct trace t = { 0 };
+
+		begin(&t);
+		put_duration(&t, 10, 150, 1, "work");
+		put_duration(&t, 10, ends[i], 2, "work");
+		BEGINS(&t, 20, 1, 1);
+		STEPS(&t, 30, 2, 1);
+		ENDS(&t, 100, 3, 1);
+		expect_rows(&t, "req 1 20-100: 20-100 running t1 | 20-100 running t1", NULL);
+	}
+}
+
 /*
  * The end has an earlier time than the begin, but follows it in the file after more records than
  * the window holds.
@@ -193,6 +211,7 @@ int main(void)
 		cmocka_unit_test(event_outside_its_operation_is_no_work),
 		cmocka_unit_test(innermost_duration_works),
 		cmocka_unit_test(begin_end_duration_works_until_its_end),
+		cmocka_unit_test(later_end_of_work_changes_no_path),
 		cmocka_unit_test(late_end_is_an_orphan),
 		cmocka_unit_test(history_that_is_too_small_says_dropped),
 	};

@@ -63,6 +63,22 @@ int intervals_add(struct intervals *l, const struct analysis_interval *i)
 	return 0;
 }
 
+bool interval_extends(struct analysis_interval *last, const struct analysis_interval *next)
+{
+	if (last->to != next->from || last->state != next->state ||
+	    last->reason != next->reason || last->thread != next->thread ||
+	    last->other != next->other || last->other_kind != next->other_kind ||
+	    last->other_id != next->other_id || last->duration != next->duration ||
+	    last->in != next->in || last->has_argument != next->has_argument ||
+	    (next->has_argument && last->argument != next->argument) ||
+	    last->file != next->file || last->cgroup != next->cgroup ||
+	    last->inferred != next->inferred)
+		return false;
+	last->to = next->to;
+	last->throttled_ns += next->throttled_ns;
+	return true;
+}
+
 const struct analysis_id *id_of(const struct analysis *a, const struct work *w)
 {
 	return w && (w->shown || !work_is_doubtful(a, w)) ? &w->op->out : NULL;
@@ -129,17 +145,21 @@ static void forget_state(struct analysis_interval *row, enum analysis_reason rea
 }
 
 /*
- * Cuts the time @from..@to, in which @t works on the operation, into pieces of one state.
+ * Cuts the time @from..@to, in which @t works on the operation, into pieces of one state. A loss
+ * may divide a state into two spans that look alike; they make one piece, because its end may
+ * decide which of two threads a row shows.
  * @doubtful: the thread may not have worked on this operation
  */
 static int cut(struct analysis *a, struct thread *t, uint64_t from, uint64_t to, bool doubtful)
 {
+	struct scratch *scratch = &a->scratch;
+	const size_t first = scratch->nr_pieces;
 	int err = 0;
 
 	while (from < to && !err) {
 		uint64_t end;
 		const struct span *s = span_at(t, from, &end);
-		struct piece p = { .from = from, .thread = t };
+		struct piece *last, p = { .from = from, .thread = t };
 
 		p.to = end < to ? end : to;
 		span_row(a, t, s, p.from, p.to, &p.row);
@@ -148,8 +168,12 @@ static int cut(struct analysis *a, struct thread *t, uint64_t from, uint64_t to,
 			p.row.duration = "";
 			p.row.inferred = false;
 		}
-		err = add_piece(&a->scratch, &p);
 		from = p.to;
+		last = scratch->nr_pieces > first ? &scratch->pieces[scratch->nr_pieces - 1] : NULL;
+		if (last && interval_extends(&last->row, &p.row))
+			last->to = p.to;
+		else
+			err = add_piece(scratch, &p);
 	}
 	return err;
 }
@@ -300,19 +324,7 @@ static int go_on(struct intervals *l, const struct analysis_interval *row)
 {
 	struct analysis_interval *last = l->nr ? &l->of[l->nr - 1] : NULL;
 
-	if (last && last->to == row->from && last->state == row->state &&
-	    last->reason == row->reason && last->thread == row->thread &&
-	    last->other == row->other && last->other_kind == row->other_kind &&
-	    last->other_id == row->other_id && last->duration == row->duration &&
-	    last->in == row->in && last->has_argument == row->has_argument &&
-	    (!row->has_argument || last->argument == row->argument) &&
-	    last->file == row->file && last->cgroup == row->cgroup &&
-	    last->inferred == row->inferred) {
-		last->to = row->to;
-		last->throttled_ns += row->throttled_ns;
-		return 0;
-	}
-	return intervals_add(l, row);
+	return last && interval_extends(last, row) ? 0 : intervals_add(l, row);
 }
 
 static int sweep(struct scratch *s, struct intervals *l)

@@ -163,23 +163,40 @@ static bool outlasts(const struct thread *t, size_t i, uint64_t ns)
 	return false;
 }
 
+enum ending {
+	MAY_END,	/* records that show otherwise may be lost */
+	ENDS,
+	EXITS,		/* the thread exits */
+};
+
 /*
- * Ends the works that last until @d ends, because @d ends at @ns. @exits: the thread exits in the
- * duration @in then
+ * True if @w, which seems to end with its duration at @ns, may go on: losses may have taken an end
+ * of the duration before the event that shows @w, and after it the begin of another duration of
+ * that name. Then the event is in a duration around the two.
+ */
+static bool work_may_go_on(const struct analysis *a, const struct work *w, uint64_t ns)
+{
+	return w->unsure && losses_hide(a, w->made, ns);
+}
+
+/*
+ * Ends the works that last until @d ends, because @d ends at @ns. Works that may go on last as long
+ * as their operations. They are doubtful, so the account shows an unknown state. @in: the innermost
+ * duration, if the thread exits
  */
 static void end_works(struct analysis *a, struct thread *t, const struct duration *d, uint64_t ns,
-		      bool exits, uint32_t in)
+		      enum ending ending, uint32_t in)
 {
 	for (size_t i = 0; i < d->works.nr; i++) {
 		struct work *w = d->works.of[i];
 
-		if (w->to != STILL_OPEN)
+		if (w->to != STILL_OPEN || (ending == MAY_END && work_may_go_on(a, w, ns)))
 			continue;
 		/* If the end comes late, the work may have begun after it. */
 		w->to = ns > w->from ? ns : w->from;
 		busy_cut(t, ns);
 		work_lasts(a, w, w->to);
-		if (exits && w->to == ns)
+		if (ending == EXITS && w->to == ns)
 			operation_exited(w, in);
 	}
 }
@@ -189,33 +206,76 @@ static void end_works(struct analysis *a, struct thread *t, const struct duratio
  * known end. But if a loss may hide the begins and ends before @it, only a duration of the same
  * name may have ended. An end without a name fits any begin: the library ends a scope in this way
  * if a jump left it.
+ *
+ * Durations within the one that ended must have ended, too. So if one of them goes on, or if the
+ * loss may hide an earlier end of the duration around it, the end belongs to a duration whose begin
+ * is lost.
  */
 static size_t ended_by(const struct analysis *a, const struct thread *t, const struct item *it)
 {
+	const bool unnamed = !*text_of(a, it->name);
+	const struct duration *innermost = NULL;	/* that has no known end */
+	bool goes_on = false;
+
 	for (size_t i = t->depth; i; i--) {
 		const struct duration *d = &t->stack[i - 1];
 
-		if (d->end == STILL_OPEN && (d->name == it->name || !*text_of(a, it->name) ||
-					     !durations_doubtful(a, d)))
+		if (d->end != STILL_OPEN) {
+			goes_on |= d->end > it->ns;
+			continue;
+		}
+		if (!durations_doubtful(a, d))
 			return i;
+		if (unnamed || d->name == it->name) {
+			goes_on |= innermost && losses_hide(a, d->begin, innermost->begin);
+			return goes_on ? 0 : i;
+		}
+		if (!innermost)
+			innermost = d;
 	}
 	return 0;
 }
 
-/* Removes the innermost duration of @t, whose end is lost if it is not known. */
-static int pop_at_end(struct analysis *a, struct thread *t, uint64_t ns)
+/*
+ * Removes the innermost duration of @t because one around it ends at @ns. If the innermost one has
+ * no known end, its end is lost.
+ */
+static int pop_within(struct analysis *a, struct thread *t, uint64_t ns, enum ending ending)
 {
 	struct duration *d = &t->stack[t->depth - 1];
 	int err = 0;
 
 	if (d->end == STILL_OPEN) {
 		tell_pair(a, d->record, d->record, ns);
-		end_works(a, t, d, ns, false, NO_NAME);
+		end_works(a, t, d, ns, ending, NO_NAME);
 		err = entered_end_lost(a, t, d, ns);
 		if (!err)
 			err = orphan_duration(a, t, d);
 	}
 	durations_pop(t);
+	return err;
+}
+
+/*
+ * Removes doubtful durations of @t within one that is known to have ended before @ns. They ended
+ * with it at the latest.
+ */
+static int leave_doubtful(struct analysis *a, struct thread *t, uint64_t ns)
+{
+	size_t i = 0;
+	int err = 0;
+
+	if (!t->depth || t->stack[0].begin >= a->losses.after)
+		return 0;
+	while (i < t->depth && t->stack[i].end >= ns)
+		i++;
+	while (t->depth > i + 1 && !err) {
+		const struct duration *d = &t->stack[t->depth - 1];
+
+		if (d->end == STILL_OPEN ? !durations_doubtful(a, d) : d->end >= ns)
+			break;
+		err = pop_within(a, t, t->stack[i].end, ENDS);
+	}
 	return err;
 }
 
@@ -239,12 +299,12 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 	if (a->sink.crossed && outlasts(t, i, it->ns))
 		a->sink.crossed(a->sink.arg, t->out.tid);
 	while (t->depth > i && !err)
-		err = pop_at_end(a, t, it->ns);
+		err = pop_within(a, t, it->ns, MAY_END);
 	if (err)
 		return err;
 	d = &t->stack[i - 1];
 	tell_pair(a, d->record, it->record, it->ns);
-	end_works(a, t, d, it->ns, false, NO_NAME);
+	end_works(a, t, d, it->ns, MAY_END, NO_NAME);
 	/*
 	 * The duration stays on the stack, because an event of the same time may still be
 	 * inside.
@@ -340,7 +400,7 @@ int durations_exit(struct analysis *a, struct thread *t, uint64_t ns)
 		if (d->end != STILL_OPEN || d->begin > ns)
 			continue;
 		tell_pair(a, d->record, 0, ns);
-		end_works(a, t, d, ns, true, in);
+		end_works(a, t, d, ns, EXITS, in);
 		d->end = ns;
 		err = orphan_duration(a, t, d);
 	}
@@ -380,7 +440,8 @@ static int work_on(struct analysis *a, struct thread *t, struct duration *d, str
 	*w = (struct work){
 		.op = op, .thread = t, .in = d->number, .to = d->end, .duration = d->name,
 		.refs = 1, .unsure = durations_doubtful(a, d),
-		.from = d->begin > op->begin ? d->begin : op->begin, .record = it->record,
+		.from = d->begin > op->begin ? d->begin : op->begin, .made = it->ns,
+		.record = it->record,
 	};
 	w->since = d->complete ? w->from : d->begin;
 	work_lasts(a, w, d->end);
@@ -452,6 +513,8 @@ int durations_item(struct analysis *a, const struct item *it)
 		       it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_END ?
 		       operations_end(a, it) : 0;
 	err = scheduling_seen(a, t, it->ns);
+	if (!err)
+		err = leave_doubtful(a, t, it->ns);
 	if (err)
 		return err;
 	switch (it->kind - ITEM_EVENT) {

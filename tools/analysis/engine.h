@@ -625,6 +625,7 @@ struct losses {
 	struct window *of;	/* in order, disjoint */
 	size_t first, nr, room;
 	uint64_t after;		/* all windows so far end before this time */
+	uint64_t forgotten;	/* end of the last window that was forgotten; 0: none */
 	/* The time at which the session was stopped, if it was not started again; or 0 */
 	uint64_t stopped;
 	/* The file's begin, if the session may have been stopped then; or 0 */
@@ -650,6 +651,8 @@ int losses_add(struct analysis *a, const struct loss *loss, struct item *it);
  */
 uint64_t losses_until(const struct analysis *a, uint64_t from, uint64_t to);
 bool losses_within(const struct analysis *a, uint64_t from, uint64_t to);
+/* The same, but if windows were forgotten, also returns true for all times before their end. */
+bool losses_hide(const struct analysis *a, uint64_t from, uint64_t to);
 void losses_forget(struct analysis *a, uint64_t ns);
 
 /* --- late.c --------------------------------------------------------------------------------- */
@@ -698,6 +701,8 @@ struct intervals {
 };
 
 int intervals_add(struct intervals *l, const struct analysis_interval *i);
+/* Adds the time of @next to @last and returns true, if @next follows and differs only in time. */
+bool interval_extends(struct analysis_interval *last, const struct analysis_interval *next);
 /*
  * Adds the intervals of @op, from its begin to its end, to @l. Fills the sums of states and the
  * threads of @row. @whole: false: does not divide the intervals; see analysis_options.totals_only

@@ -192,12 +192,17 @@ bool losses_within(const struct analysis *a, uint64_t from, uint64_t to)
 	return w && w->from <= to;
 }
 
+bool losses_hide(const struct analysis *a, uint64_t from, uint64_t to)
+{
+	return from < a->losses.forgotten || losses_within(a, from, to);
+}
+
 void losses_forget(struct analysis *a, uint64_t ns)
 {
 	struct losses *l = &a->losses;
 
 	while (l->first < l->nr && l->of[l->first].to <= ns) {
-		l->first++;
+		l->forgotten = l->of[l->first++].to;
 		a->busy_version++;
 	}
 	if (l->first > l->nr / 2) {

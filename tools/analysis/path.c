@@ -64,12 +64,14 @@ static int add(struct walk *w, const struct analysis_interval *row)
 	return err ? err : add_reversed(w, parts);
 }
 
+/* The end of a work after that of its operation makes no difference. */
 static int by_end(const void *a, const void *b)
 {
 	const struct work *x = *(struct work *const *)a, *y = *(struct work *const *)b;
+	const uint64_t x_end = work_end(x), y_end = work_end(y);
 
-	if (x->to != y->to)
-		return x->to > y->to ? -1 : 1;
+	if (x_end != y_end)
+		return x_end > y_end ? -1 : 1;
 	if (x->from != y->from)
 		return x->from > y->from ? -1 : 1;
 	return (x->thread->out.tid > y->thread->out.tid) -
@@ -272,6 +274,7 @@ int critical_path(struct analysis *a, const struct operation *op, struct interva
 		.lost_until = losses_until(a, op->begin, op->end),
 	};
 	struct analysis_interval swap;
+	size_t nr = 0;
 	int err;
 
 	/* account() has left the works of @op in a->scratch. */
@@ -292,5 +295,11 @@ int critical_path(struct analysis *a, const struct operation *op, struct interva
 		l->of[i] = l->of[l->nr - 1 - i];
 		l->of[l->nr - 1 - i] = swap;
 	}
+	/* A queued interval may be a sum: see busy_divide(). */
+	for (size_t i = 0; i < l->nr; i++)
+		if (!nr || l->of[i].state == ANALYSIS_QUEUED ||
+		    !interval_extends(&l->of[nr - 1], &l->of[i]))
+			l->of[nr++] = l->of[i];
+	l->nr = nr;
 	return err;
 }
