@@ -95,6 +95,7 @@ static void *take_cell(void *arg)
 static void cells_of_ended_threads_come_back(void)
 {
 	struct asynctrace_slot slot;
+	const unsigned int threads = amount("THREADS_IN_TURN", 1000);
 	uintptr_t most = 0;
 	pthread_t thread;
 	void *cell;
@@ -102,7 +103,7 @@ static void cells_of_ended_threads_come_back(void)
 	provide("cells");
 	NEED(raw_slot(&p, &slot) > 0 && slot.cell);
 	cells[slot.cell - 1].operation = MARK;
-	for (int i = 0; i < 1000; i++) {
+	for (unsigned int i = 0; i < threads; i++) {
 		NEED(!pthread_create(&thread, NULL, take_cell, NULL) &&
 		     !pthread_join(thread, &cell));
 		NEED(cell);
@@ -111,6 +112,7 @@ static void cells_of_ended_threads_come_back(void)
 			most = (uintptr_t)cell;
 	}
 	/* The kernel looks for ended threads when 64 threads have needed a cell. */
+	NEED(threads > 256);
 	EXPECT(most <= 256);
 	EXPECT_IS(cells[slot.cell - 1].operation, MARK);
 	end();
