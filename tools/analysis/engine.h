@@ -651,7 +651,10 @@ int losses_add(struct analysis *a, const struct loss *loss, struct item *it);
  */
 uint64_t losses_until(const struct analysis *a, uint64_t from, uint64_t to);
 bool losses_within(const struct analysis *a, uint64_t from, uint64_t to);
-/* The same, but if windows were forgotten, also returns true for all times before their end. */
+/*
+ * True if losses_within() is, or if @from is before the end of a window that the analysis has
+ * forgotten.
+ */
 bool losses_hide(const struct analysis *a, uint64_t from, uint64_t to);
 void losses_forget(struct analysis *a, uint64_t ns);
 
