@@ -91,7 +91,10 @@ static void *take_cell(void *arg)
 	return (void *)(uintptr_t)slot.cell;
 }
 
-/* Runs many threads, one after the other. They reuse cells of ended threads, which are empty. */
+/*
+ * Runs many threads, one after the other. They reuse cells of ended threads, which are empty. The
+ * environment variable THREADS_IN_TURN is the number of threads; 1,000 by default.
+ */
 static void cells_of_ended_threads_come_back(void)
 {
 	struct asynctrace_slot slot;
@@ -100,6 +103,7 @@ static void cells_of_ended_threads_come_back(void)
 	pthread_t thread;
 	void *cell;
 
+	NEED(threads > 256);
 	provide("cells");
 	NEED(raw_slot(&p, &slot) > 0 && slot.cell);
 	cells[slot.cell - 1].operation = MARK;
@@ -112,7 +116,6 @@ static void cells_of_ended_threads_come_back(void)
 			most = (uintptr_t)cell;
 	}
 	/* The kernel looks for ended threads when 64 threads have needed a cell. */
-	NEED(threads > 256);
 	EXPECT(most <= 256);
 	EXPECT_IS(cells[slot.cell - 1].operation, MARK);
 	end();
