@@ -117,7 +117,7 @@ help:
 
 #? make demo          everything on a stock Debian kernel in a VM: a server, load, a trace
 #? make check         the tests on Debian's kernels; 15 to 40 minutes on two cores the first time
-#? make check-full    the others, too: debug kernel, races, kills, fuzzing; 20 to 40 minutes more
+#? make check-full    the others, too: debug kernel, races, kills, fuzzing, as far as time allows
 #? make soak          the long campaigns of which make check-full runs a share; hours
 #? make bench         what an event costs, compared with other tracers
 #? make bench-server  what tracing costs the example server, compared with LTTng-UST

@@ -228,7 +228,7 @@ from machine import ASYNC_BEGIN, ASYNC_END, argument, event, head, thread
 
 # Operation 1 is its own ancestor: its parent is the last part of its tree.
 nr = 20000
-out = head() + thread(7)
+out = bytearray(head() + thread(7))  # a bytearray grows without a copy of all of it
 for n in range(1, nr + 1):
     out += event(ASYNC_BEGIN, 100 + n, 7, "part", n, [argument(4, "parent", n - 1 or nr)])
 for n in range(nr, 0, -1):
@@ -309,7 +309,7 @@ import sys
 from machine import BEGIN, END, argument, event, head, thread
 
 nr = int(sys.argv[1])
-out = head() + thread(7)
+out = bytearray(head() + thread(7))
 for i in range(nr):
     out += event(BEGIN, 100 + i, 7, "scope", args=[argument(4, "operation", 0)])
 for i in range(nr):
