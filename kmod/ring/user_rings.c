@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of the rings that providers write. Pages are allocated one at a time, on first
- * touch. They are freed together, when no writer can have an address in them any more.
+ * The rings that providers write: their memory, what the reader takes from their headers, and the
+ * copies of their records to user space.
  *
- * All contents of these pages are untrusted.
+ * Header pages are allocated with the rings, other pages one at a time, on first touch. All are
+ * freed together, when no writer can have an address in them any more. All contents of these pages
+ * are untrusted.
  */
 #include <linux/memcontrol.h>
 #include <linux/mm.h>

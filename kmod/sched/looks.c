@@ -2,9 +2,9 @@
 /*
  * Looking for threads of providers' processes that have no entry in the table of traced tasks
  *
- * A look is necessary when a process joins a session, when a session starts, and when a thread
- * could not be added. If memory was short, a worker repeats the look until the thread is added or
- * has ended.
+ * A look is necessary when a process joins a session, when a session starts, when a thread could
+ * not be added, and when a provider leaves whose process has other providers. If memory was short,
+ * a worker repeats the look until the thread is added or has ended.
  */
 #include <linux/memcontrol.h>
 #include <linux/rcupdate.h>

@@ -185,7 +185,7 @@ static bool at_table_is_worn(void)
 	return t->used - at_nr_tasks > at_slots(t) / 8;
 }
 
-/* Should a worker call at_task_table_reserve()? With at_tasks_lock held. */
+/* Should a worker call at_task_table_adapt()? With at_tasks_lock held. */
 bool at_task_table_is_tight(void)
 {
 	u32 slots = at_slots(at_table());

@@ -14,8 +14,9 @@ struct netlink_ext_ack;
 /**
  * struct at_wanted - providers that a session can take
  * @all: number of providers
- * @sure: number of those that count for @bytes
- * @bytes: size of the rings that the session must have room for
+ * @sure: number of those for which the session must have memory. In a privileged session, these
+ *	are the providers of users with CAP_SYS_RESOURCE; in others, all
+ * @bytes: size of the rings of these providers
  */
 struct at_wanted {
 	u32 all;

@@ -177,7 +177,10 @@ static void test_providers_that_ended_before_are_counted(void **unused)
 	stream_close(&s);
 }
 
-/* A marker lasts from the ring's previous chunk to this one. Each ring has a thread for markers. */
+/*
+ * A marker lasts from the ring's previous chunk to this one; to the first remaining record if
+ * records were overwritten. Each ring has a thread for markers.
+ */
 static void test_markers_say_when_and_where(void **unused)
 {
 	uint64_t begin[4], end[4], tid[4];

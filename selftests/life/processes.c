@@ -227,8 +227,8 @@ static void daemons(unsigned long arg)
 }
 
 /*
- * Closes all descriptors, including that of the trace. The result of at_trace_stop() must still
- * account for each record.
+ * Closes all descriptors from 3 on, including that of the trace. The result of at_trace_stop() must
+ * still account for each record.
  */
 static void close_all(unsigned long arg)
 {

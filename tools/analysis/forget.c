@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Frees history that no open operation needs. */
+/* Frees history before a given time, and threads that ended before it. */
 #include <stdlib.h>
 #include <string.h>
 

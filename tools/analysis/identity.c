@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Linux gives the id of a thread that has ended to a new thread. Both have one history, but each
- * has its own name in the rows. A thread object has no time, but it stands before the first use of
- * the new thread. So an object that stands after the exit of the thread with this id names a new
- * thread, which has the id since that exit. An object that names another process is one of a new
- * thread, too. This one waits until the items that are handed on in order of time tell since when
- * it has the id: since the exit of the thread before it, or else since its first event. All other
- * objects tell that the thread has another name.
+ * The names and processes of threads that had one id after each other. Linux gives the id of a
+ * thread that has ended to a new thread. Both share one struct thread with one history of states,
+ * but rows name each by its own name.
+ *
+ * An object record of the file names a thread. It has no time, but it precedes the first use of the
+ * new thread in the file. So if an object record follows the exit of the thread with its id, it
+ * names a new thread, which has the id since that exit. If an object record names another process,
+ * it is about a new thread, too. Then the new name waits until the items, which are handed on in
+ * order of time, tell since when the new thread has the id: since the exit of the thread before it,
+ * or else since its first event. All other object records rename the same thread.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -43,7 +43,7 @@ static int add(void *arg, const struct analysis_operation *op)
 	k->max = SIZE_MAX;
 	if (!id_is(&op->id, r->id))
 		return 0;
-	/* An operation that takes no time has no intervals. */
+	/* An operation that takes no time adds no interval to *k, but it was found. */
 	r->found = true;
 	return kept_add(k, op);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Pauses of the drain thread, and threads that wait for one */
+/*
+ * Threads that wait for the drain thread: fork() waits until it pauses, and the flight recorder's
+ * start waits until it has made the rings circular.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Rings that a trace and the flight recorder share: what rings.c and trace.c offer to each other
- * and to flight.c
+ * The lock of start, stop and fork, the handlers of fork(2), and the rings that a trace and the
+ * flight recorder share
  */
 #ifndef AT_FLIGHT_H
 #define AT_FLIGHT_H

@@ -239,8 +239,9 @@ static int lock_as_it_is(struct at_output *out)
 }
 
 /*
- * Locks the file. If it has content or is another process's, closes it and returns -EEXIST. After
- * an error that each file would cause, also removes a new file.
+ * Locks the file, which must be an empty regular one. Otherwise, or if another process uses it,
+ * closes it and returns -EEXIST: another name must be tried. Other errors would come with each
+ * name; after them, a new file is also removed.
  */
 static int lock_if_empty(struct at_output *out)
 {
