@@ -25,10 +25,6 @@
 #define NAME	"beside"
 #define OTHER	65533
 #define NOBODY	65534
-/*
- * Number of rounds. The lowest cost of a round counts, because other activity only adds
- * instructions.
- */
 #define ROUNDS	9
 /* Percent by which a request may cost more with the most providers than with the fewest */
 #define MORE	20
@@ -52,7 +48,7 @@ static const char *const names[COSTS] = {
 
 static struct shared {
 	volatile uint32_t ready;
-	uint64_t cost[TABLES][SIZES][COSTS];
+	struct costs costs[TABLES][SIZES][COSTS];
 } *sh;
 
 static struct raw_nl nl;
@@ -81,12 +77,6 @@ static void others(unsigned int from, unsigned int to)
 	wait_for(&sh->ready, to, "providers of another user");
 }
 
-static void keep_least(uint64_t *least, uint64_t value)
-{
-	if (!*least || value < *least)
-		*least = value;
-}
-
 /*
  * Waits until workers have finished the work that a request has queued. The waits differ in length,
  * so that not every request coincides with the timer's interrupt.
@@ -99,28 +89,28 @@ static void settle(void)
 	sleep_us(300000 + longer);
 }
 
-static void session_do(uint8_t cmd, int id, uint64_t *least)
+static void session_do(uint8_t cmd, int id, struct costs *costs)
 {
 	uint64_t begin = now();
 
 	must(!raw_session_do(&nl, cmd, id));
-	keep_least(least, now() - begin);
+	costs_add(costs, now() - begin);
 	settle();
 }
 
 /* Measures a request with the work that it leaves to workers. */
-static void session_do_all(uint8_t cmd, int id, uint64_t *least)
+static void session_do_all(uint8_t cmd, int id, struct costs *costs)
 {
 	uint64_t begin = busy();
 
 	must(!raw_session_do(&nl, cmd, id));
 	settle();
-	keep_least(least, busy() - begin);
+	costs_add(costs, busy() - begin);
 }
 
 static int run_rounds(void *arg)
 {
-	uint64_t *least = arg;
+	struct costs *costs = arg;
 
 	must(!raw_nl_open(&nl));
 	for (int i = 0; i < ROUNDS; i++) {
@@ -128,23 +118,23 @@ static int run_rounds(void *arg)
 		int fd = raw_open(), id;
 
 		must(fd >= 0 && raw_register(fd, NAME, ASYNCTRACE_RING_MIN) > 0);
-		keep_least(&least[REGISTER], now() - begin);
+		costs_add(&costs[REGISTER], now() - begin);
 		begin = now();
 		id = raw_session(&nl, NAME, ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS,
 				 ASYNCTRACE_RING_MIN, NAME);
 		must(id > 0);
-		keep_least(&least[CREATE], now() - begin);
+		costs_add(&costs[CREATE], now() - begin);
 		settle();
-		session_do(ASYNCTRACE_CMD_SESSION_INIT, id, &least[INIT]);
+		session_do(ASYNCTRACE_CMD_SESSION_INIT, id, &costs[INIT]);
 		must(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id) == 0 &&
 		     raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_PROVIDERS) == 1);
-		session_do(ASYNCTRACE_CMD_SESSION_START, id, &least[START]);
-		session_do_all(ASYNCTRACE_CMD_SESSION_STOP, id, &least[STOP]);
-		session_do_all(ASYNCTRACE_CMD_SESSION_TERMINATE, id, &least[TERMINATE]);
+		session_do(ASYNCTRACE_CMD_SESSION_START, id, &costs[START]);
+		session_do_all(ASYNCTRACE_CMD_SESSION_STOP, id, &costs[STOP]);
+		session_do_all(ASYNCTRACE_CMD_SESSION_TERMINATE, id, &costs[TERMINATE]);
 		begin = busy();
 		close(fd);
 		settle();
-		keep_least(&least[CLOSE], busy() - begin);
+		costs_add(&costs[CLOSE], busy() - begin);
 	}
 	return 0;
 }
@@ -173,7 +163,7 @@ static void run_ended(void)
 	must(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id) &&
 	     !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
 	for (unsigned int s = 0; s < SIZES; s++) {
-		uint64_t *least = sh->cost[ENDED][s];
+		struct costs *costs = sh->costs[ENDED][s];
 
 		for (; ended < ended_sizes[s]; ended++)
 			close(open_provider());
@@ -184,8 +174,8 @@ static void run_ended(void)
 			settle();
 			begin = now();
 			fd = open_provider();
-			keep_least(&least[REGISTER], now() - begin);
-			session_do_all(ASYNCTRACE_CMD_SESSION_STOP, id, &least[STOP]);
+			costs_add(&costs[REGISTER], now() - begin);
+			session_do_all(ASYNCTRACE_CMD_SESSION_STOP, id, &costs[STOP]);
 			/*
 			 * Measure the close while the session is stopped, because a running session
 			 * always causes some work.
@@ -193,8 +183,8 @@ static void run_ended(void)
 			begin = busy();
 			close(fd);
 			settle();
-			keep_least(&least[CLOSE], busy() - begin);
-			session_do(ASYNCTRACE_CMD_SESSION_START, id, &least[START]);
+			costs_add(&costs[CLOSE], busy() - begin);
+			session_do(ASYNCTRACE_CMD_SESSION_START, id, &costs[START]);
 		}
 	}
 	must(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id) &&
@@ -205,10 +195,13 @@ static void judge(unsigned int table, const char *where, const unsigned int *of)
 {
 	ktap_note("instructions %s, where there are %u and %u:", where, of[0], of[1]);
 	for (int c = 0; c < COSTS; c++) {
-		uint64_t few = sh->cost[table][0][c], many = sh->cost[table][1][c];
+		struct costs *costs[SIZES] = { &sh->costs[table][0][c], &sh->costs[table][1][c] };
+		uint64_t few, many;
 
-		if (!few)
+		if (!costs[0]->nr)
 			continue;
+		few = costs_typical(costs[0]);
+		many = costs_typical(costs[1]);
 		ktap_note("%-36s %10llu %10llu", names[c], (unsigned long long)few,
 			  (unsigned long long)many);
 		ktap_begin("beside_%s_costs_the_same_%s", names[c], where);
@@ -229,8 +222,9 @@ int main(void)
 	ktap_begin("beside_%u_providers_of_another_user", sizes[SIZES - 1]);
 	for (unsigned int s = 0; s < SIZES; s++) {
 		others(s ? sizes[s - 1] : 0, sizes[s]);
-		ktap_check(!raw_child(run_rounds, sh->cost[A_USER][s], NOBODY), "a user's requests");
-		ktap_check(!raw_child(run_rounds, sh->cost[ROOT][s], -1), "root's requests");
+		ktap_check(!raw_child(run_rounds, sh->costs[A_USER][s], NOBODY),
+			   "a user's requests");
+		ktap_check(!raw_child(run_rounds, sh->costs[ROOT][s], -1), "root's requests");
 	}
 	ktap_end();
 	ktap_begin("beside_%u_ended_providers_cost_the_same", ended_sizes[SIZES - 1]);

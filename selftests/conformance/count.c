@@ -2,8 +2,10 @@
 /* The machine's clock, which may count instructions */
 #include <err.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
+#include "common.h"
 #include "count.h"
 
 uint64_t now(void)
@@ -45,4 +47,23 @@ uint64_t busy(void)
 			sum += ns;
 	fclose(f);
 	return sum;
+}
+
+void costs_add(struct costs *c, uint64_t instructions)
+{
+	must(c->nr < ROUNDS_MAX);
+	c->of[c->nr++] = instructions;
+}
+
+int costs_compare(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+uint64_t costs_typical(struct costs *c)
+{
+	qsort(c->of, c->nr, sizeof(c->of[0]), costs_compare);
+	return c->of[c->nr / 4];
 }

@@ -26,10 +26,6 @@
 
 #define NAME	"scale"
 #define MAX	1000
-/*
- * Number of rounds. The lowest cost of a round counts, because other activity only adds
- * instructions.
- */
 #define ROUNDS	5
 /* Percent by which a provider may cost more if there are MAX of them */
 #define MORE	20
@@ -127,13 +123,7 @@ static int add_ring(const struct at_ring_info *r, void *sum)
 	return 0;
 }
 
-static void keep_least(uint64_t *least, uint64_t value)
-{
-	if (!*least || value < *least)
-		*least = value;
-}
-
-static void run_once(unsigned int n, uint64_t *least)
+static void run_once(unsigned int n, struct costs *costs)
 {
 	uint64_t at[4], from, terminated, events = 0;
 	const uint32_t id = create();
@@ -150,21 +140,14 @@ static void run_once(unsigned int n, uint64_t *least)
 	at[3] = now();
 	want(at_for_each_ring(ctl, id, add_ring, &events));
 	ktap_check(events == n, "%llu events of %u", (unsigned long long)events, n);
-	keep_least(&least[START], at[1] - at[0]);
-	keep_least(&least[STOP], at[3] - at[2]);
+	costs_add(&costs[START], at[1] - at[0]);
+	costs_add(&costs[STOP], at[3] - at[2]);
 	terminated = busy();
 	want(at_session_destroy(ctl, id));
 	settle();
 	/* Include the workers, which unmap pages and wait for writers after the request. */
-	keep_least(&least[TERMINATE], busy() - terminated);
-	keep_least(&least[ALL], busy() - from);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
+	costs_add(&costs[TERMINATE], busy() - terminated);
+	costs_add(&costs[ALL], busy() - from);
 }
 
 /* Providers @from to @to - 1 register while a session runs. Returns the cost of one. */
@@ -187,19 +170,19 @@ static uint64_t join(unsigned int from, unsigned int to)
 	want(at_session_destroy(ctl, id));
 	settle();
 	/* Use the median, because interrupts disturb some measurements. */
-	qsort(ns, to - from, sizeof(ns[0]), by_value);
+	qsort(ns, to - from, sizeof(ns[0]), costs_compare);
 	return ns[(to - from) / 2];
 }
 
 static void measure(unsigned int s)
 {
-	uint64_t least[COSTS] = { 0 };
+	struct costs costs[COSTS] = { 0 };
 
 	cost[s][JOIN] = join(s ? sizes[s - 1] : 0, sizes[s]);
 	for (int i = 0; i < ROUNDS; i++)
-		run_once(sizes[s], least);
+		run_once(sizes[s], costs);
 	for (int c = START; c < COSTS; c++)
-		cost[s][c] = least[c] / sizes[s];
+		cost[s][c] = costs_typical(&costs[c]) / sizes[s];
 }
 
 static void show(const char *unit)
