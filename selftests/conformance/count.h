@@ -11,7 +11,7 @@
 /* Largest number of rounds of one measurement */
 #define ROUNDS_MAX	9
 
-/* What a request cost in each round */
+/* The cost of a request in each round */
 struct costs {
 	unsigned int nr;
 	uint64_t of[ROUNDS_MAX];
