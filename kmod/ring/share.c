@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Members' shares of the kernel's rings: quotas in tight rings, and counts of dropped
- * records. at_sharer_init() and at_sharer_destroy() may sleep. Unless stated otherwise, the
- * other functions run on the ring's CPU with interrupts off, for each record that does not take
- * the fast path.
+ * records. at_sharer_init() and at_sharer_destroy() run in process context. Unless stated
+ * otherwise, the other functions run on the ring's CPU with interrupts off, for each record
+ * that does not take the fast path.
  */
 #include <linux/percpu.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The machine's clock, which may count instructions */
+/* The machine's clock, which may count instructions, and costs of requests */
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The states of a thread that later records show. The last span of a thread is pending while the
- * records so far do not show its state. The next record or event of the thread does, or it shows
- * that a record is missing.
+ * records so far do not show its state. The next record or event of the thread settles it: it shows
+ * the state, or that the state stays unknown.
  */
 #include "pending.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The states of a thread that later records show: see pending.c. */
+/*
+ * The states of a thread that later records show: see pending.c. Unless stated otherwise, functions
+ * return 0, a negative errno, or what a callback of the sink returned.
+ */
 #ifndef ANALYSIS_PENDING_H
 #define ANALYSIS_PENDING_H
 
@@ -27,7 +30,7 @@ int settle_thread(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 /*
  * Marks @t as followed from @ns on. Before that, only the time from a switch in to a switch out is
  * certain. So if the last span is a sleep or a wait for a CPU, its state becomes unknown. Returns 1
- * in this case.
+ * in this case, and otherwise 0 or -ENOMEM.
  */
 int follow_thread(struct analysis *a, struct thread *t, uint64_t ns);
 

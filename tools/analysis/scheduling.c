@@ -4,8 +4,9 @@
  *
  * A switch also shows the state right before it: the leaving thread was running, the coming
  * thread was runnable. So the state of a thread before its first record, and after a loss, is
- * pending until its next switch. A wakeup does not show the state before it. Linux wakes each
- * thread that is marked as sleeping, also if it still runs, or was preempted before it slept.
+ * pending until its next switch: see pending.c. A wakeup does not show the state before it. Linux
+ * wakes each thread that is marked as sleeping, also if it still runs, or was preempted before it
+ * slept.
  *
  * A session follows the threads of its providers, or all threads: it records all their switches. Of
  * other threads it has only switches from and to followed threads. The records do not say which

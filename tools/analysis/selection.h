@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Marks of a file with slow operations only. They show the states that records show which were left
- * out.
+ * Marks: instants of the file that say what a thread or a CPU did at some time, because the file
+ * lacks the records that would show it.
  */
 #ifndef ANALYSIS_SELECTION_H
 #define ANALYSIS_SELECTION_H
 
 #include "thread.h"
-
-/* --- selection.c -------------------------------------------------------------------------- */
 
 enum mark_kind {
 	MARK_THREAD,		/* the state of a thread */

@@ -9,7 +9,7 @@
 #include "fxt/table.h"
 #include "item.h"
 
-/* --- scheduling.c ---------------------------------------------------------------- */
+/* --- scheduling.c, pending.c ----------------------------------------------------- */
 
 /* The state of a thread from .from until the next span begins */
 struct span {
